@@ -1,0 +1,53 @@
+# `make check` and `make test` are the whole ritual; CI runs the same words.
+
+PYTHON ?= python3
+# As many test processes as a small machine has cores; tests start processes of their own.
+PYTEST_WORKERS ?= 2
+# More arguments for pytest: make test ARGS="tests/unit -k backoff"
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help venv check test bench format build clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+venv: $(STAMP) ## make .venv with everything for development (again after pyproject.toml changes)
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("queuectl needs Python 3.11 or newer; name one: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
+	@$(BIN)/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+check: $(STAMP) ## format, lint, types, import directions, docs
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m mypy --strict src tools
+	$(BIN)/lint-imports
+	$(BIN)/python tools/check_docs.py
+
+test: $(STAMP) ## the test suite
+	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal $(ARGS)
+
+bench: $(STAMP) ## the measurements, beside their peers
+	$(BIN)/python -m bench $(ARGS)
+
+format: $(STAMP) ## put the code into shape
+	$(BIN)/python -m ruff format .
+	$(BIN)/python -m ruff check --fix .
+
+build: $(STAMP) ## wheel and source archive in dist/
+	rm -rf dist
+	$(BIN)/python -m build
+
+clean: ## remove caches and build products (the environment too: rm -r .venv)
+	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -path ./$(VENV) -prune -o -path ./.git -prune -o -type d -name __pycache__ -exec rm -rf {} +

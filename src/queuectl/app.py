@@ -1,0 +1,157 @@
+"""The composition root: settings -> store -> queue, worker. The only place that wires.
+
+Imports are late: a supervisor needs no database driver, `enqueue` no worker.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from queuectl.queue import Queue
+
+    from queuectl.clock import Clock
+    from queuectl.store.api import Store
+    from queuectl.worker.loop import Loop
+
+
+def open_queue(url: str | None = None, *, create: bool = True, clock: Clock | None = None) -> Queue:
+    """The queue at `url`, else at QUEUECTL_DB, else in the home."""
+    from queuectl.clock import SYSTEM_CLOCK
+    from queuectl.config.sources import load
+    from queuectl.paths import locate
+    from queuectl.queue import Queue
+    from queuectl.store.open import open_store
+
+    store = open_store(locate(url), create=create)
+    try:
+        settings = load(store.stored_config())
+        if settings.durability == "normal":
+            store.relax_durability()
+    except BaseException:
+        store.close()
+        raise
+    return Queue(store, settings, clock or SYSTEM_CLOCK)
+
+
+class WorkerSpec:
+    """What a worker shall be."""
+
+    __slots__ = ("concurrency", "foreground", "lifeline", "queues", "url", "verbose")
+
+    def __init__(
+        self,
+        *,
+        url: str | None = None,
+        concurrency: int | None = None,
+        queues: tuple[str, ...] | None = None,
+        lifeline: int | None = None,
+        foreground: bool = False,
+        verbose: bool = False,
+    ) -> None:
+        self.url = url
+        self.concurrency = concurrency
+        self.queues = queues
+        self.lifeline = lifeline  # the pipe that ends with our supervisor
+        self.foreground = foreground  # do not outlive the supervisor
+        self.verbose = verbose  # a log line for every job
+
+
+def run_worker(spec: WorkerSpec) -> None:
+    """Be a worker process until told to stop."""
+    from queuectl import events
+    from queuectl.clock import SYSTEM_CLOCK
+    from queuectl.worker.log import Log
+
+    unsubscribe = events.subscribe(Log(SYSTEM_CLOCK, verbose=spec.verbose))
+    queue = open_queue(spec.url, create=False)
+    try:
+        worker = build_worker(queue, spec)
+        worker.run()
+    finally:
+        queue.close()
+        unsubscribe()
+
+
+def build_worker(
+    queue: Queue,
+    spec: WorkerSpec,
+    *,
+    only: int | None = None,
+    interrupted: Callable[[], None] | None = None,
+) -> Loop:
+    """Wire a worker on this queue's store. `only` restricts it to one job."""
+    from queuectl import system
+    from queuectl.config.sources import load
+    from queuectl.paths import make_private_dir
+    from queuectl.store.open import open_store
+    from queuectl.upkeep.purger import Purger
+    from queuectl.upkeep.rescuer import rescue
+    from queuectl.worker.child import Launcher
+    from queuectl.worker.desk import Desk
+    from queuectl.worker.heart import Heart
+    from queuectl.worker.loop import Loop
+    from queuectl.worker.membership import Membership
+    from queuectl.worker.process import job_environment, keep_descriptors_private
+    from queuectl.worker.signals import Signals
+
+    store, settings, clock = queue.store, queue.settings, queue.clock
+    location = store.location
+    make_private_dir(location.run_dir)
+    make_private_dir(location.logs_dir)
+    keep_descriptors_private()
+    system.become_subreaper()
+    signals = Signals()
+
+    def open_another() -> Store:
+        return open_store(location, create=False, busy_ms=2_000)
+
+    def join() -> Membership:
+        me = Membership(
+            store,
+            concurrency=spec.concurrency or settings.max_concurrent_jobs,
+            queues=spec.queues,
+            supervisor=os.getppid() if spec.lifeline is not None else None,
+        )
+        me.register(store, heart.settings.worker_lease, clock.now())
+        return me
+
+    heart = Heart(
+        open_store=open_another,
+        load=lambda other: load(other.stored_config()),
+        settings=settings,
+        clock=clock,
+        wake=signals.wake,
+        upkeep=[rescue, Purger()],
+    )
+    loop = Loop(
+        store=store,
+        desk=Desk(store, clock, settings, queues=spec.queues, only=only),
+        heart=heart,
+        signals=signals,
+        launcher=Launcher(job_environment(location.url), settings.shell),
+        clock=clock,
+        join=join,
+        lifeline=spec.lifeline,
+        interrupted=interrupted,
+    )
+    loop.stop_when_orphaned = spec.foreground
+    heart.start()
+    return loop
+
+
+def run_supervisor(command: list[str], count: int, url: str | None) -> None:
+    """Be the parent of `count` workers, each started by `command`."""
+    from queuectl import events
+    from queuectl.clock import SYSTEM_CLOCK
+    from queuectl.paths import locate, make_private_dir
+    from queuectl.worker.log import Log
+    from queuectl.worker.signals import Signals
+    from queuectl.worker.supervisor import Supervisor
+
+    run_dir = make_private_dir(locate(url).run_dir)
+    events.subscribe(Log(SYSTEM_CLOCK, verbose=True))
+    Supervisor(command, count, run_dir, SYSTEM_CLOCK, Signals()).run()

@@ -1,0 +1,197 @@
+"""What `cancel`, `retry`, `rm` and `dlq` have in common: ids or a filter, asking, telling, JSON.
+
+What is done to a job is left to an `Action` of the command.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from queuectl.cli.listing import every_job
+from queuectl.cli.output import clean, confirm, plural, print_json, print_json_array, say
+from queuectl.cli.selection import add_filters, filter_from, has_filter
+from queuectl.errors import InvalidInput, QueuectlError, Refused
+from queuectl.queue import JobFilter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
+
+    from queuectl.core.job import Job
+    from queuectl.queue import Queue
+
+    T = TypeVar("T")
+
+_FIRST_IDS = 10
+
+
+class Action:
+    """One thing that can be done to jobs. `sources` are the states that it may start from."""
+
+    verb = ""
+    sources: tuple[str, ...] = ()
+
+    def one(self, queue: Queue, id: str) -> Job:
+        """Do it to one job, and return the job as it should be shown."""
+        raise NotImplementedError
+
+    def many(self, queue: Queue, filter: JobFilter) -> int:
+        """Do it to all jobs of a filter; returns how many."""
+        raise NotImplementedError
+
+    def settle(self, _queue: Queue, jobs: Sequence[Job]) -> list[Job | QueuectlError]:
+        """Wait for what goes on in the background; what has failed comes back as its error."""
+        return list(jobs)
+
+    def afterwards(self, queue: Queue, job: Job) -> Job:
+        """The job as it is now."""
+        return queue.store.get(job.id) or job
+
+    def said(self, job: Job) -> str:
+        raise NotImplementedError
+
+    def said_of_many(self, count: int) -> str:
+        raise NotImplementedError
+
+
+def add_targets(parser: argparse.ArgumentParser, *, state: bool = True) -> None:
+    """The options of a command that acts on jobs."""
+    parser.add_argument("ids", nargs="*", metavar="ID", help="the jobs, by id")
+    add_filters(parser, state=state)
+    parser.add_argument("--all", action="store_true", help="all jobs for which it is possible")
+    parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
+
+
+def act(queue: Queue, options: argparse.Namespace, action: Action) -> int:
+    """Carry an action out on the ids or the filter of the options; returns the exit code."""
+    filtered = options.all or has_filter(options)
+    if options.ids and filtered:
+        raise InvalidInput("both ids and a filter are given", "give one of the two")
+    if not options.ids and not filtered:
+        raise InvalidInput(
+            f"which jobs to {action.verb}?", "give ids, a filter like --queue mail, or --all"
+        )
+    if options.ids:
+        return _on_ids(queue, options, action)
+    return _on_filter(queue, options, action)
+
+
+def each(ids: Sequence[str], do: Callable[[str], T], *, as_json: bool) -> tuple[list[T], int]:
+    """Do something for every id. One that fails is told and does not stop the others."""
+    ids = list(dict.fromkeys(ids))
+    if len(ids) == 1:
+        return [do(ids[0])], 0
+    done, worst = [], 0
+    for id in ids:
+        try:
+            done.append(do(id))
+        except QueuectlError as error:
+            tell(error, as_json=as_json)
+            worst = max(worst, error.exit_code)
+    return done, worst
+
+
+def tell(error: QueuectlError, *, as_json: bool) -> None:
+    """One error among several, on stderr."""
+    if as_json:
+        body = {"code": error.code, "message": error.message, "hint": error.hint}
+        sys.stderr.write(json.dumps({"error": body}) + "\n")
+        return
+    hint = f" ({error.hint})" if error.hint else ""
+    say(f"error: {clean(error.message + hint)}")
+
+
+def _on_ids(queue: Queue, options: argparse.Namespace, action: Action) -> int:
+    single = len(set(options.ids)) == 1
+    if options.dry_run:
+        jobs, worst = each(options.ids, queue.get, as_json=options.json)
+        possible = [job for job in jobs if job.state in action.sources]
+        _say_dry(action, len(possible), [job.id for job in possible], as_json=options.json)
+        return worst
+    jobs, worst = each(options.ids, lambda id: action.one(queue, id), as_json=options.json)
+    settled, failed = _sort_out(action.settle(queue, jobs), single=single, as_json=options.json)
+    if not options.json:
+        for job in settled:
+            print(action.said(job))
+    elif single:
+        print_json(settled[0].to_dict())
+    else:
+        print_json_array(job.to_dict() for job in settled)
+    return max(worst, failed)
+
+
+def _sort_out(
+    results: Sequence[Job | QueuectlError], *, single: bool, as_json: bool
+) -> tuple[list[Job], int]:
+    jobs, worst = [], 0
+    for result in results:
+        if not isinstance(result, QueuectlError):
+            jobs.append(result)
+            continue
+        if single:
+            raise result
+        tell(result, as_json=as_json)
+        worst = max(worst, result.exit_code)
+    return jobs, worst
+
+
+def _on_filter(queue: Queue, options: argparse.Namespace, action: Action) -> int:
+    wanted = _possible(filter_from(options, now=queue.clock.now()), action)
+    count = queue.store.count(wanted)
+    if options.dry_run:
+        first = [job.id for job in queue.list(filter=wanted, limit=_FIRST_IDS)]
+        _say_dry(action, count, first, as_json=options.json)
+        return 0
+    if not count:
+        say(f"no job to {action.verb}")
+        if options.json:
+            print_json([])
+        return 0
+    if count > 1 and not confirm(f"{action.verb} {plural(count, 'job')}?", yes=options.yes):
+        say("nothing was changed")
+        return 1
+    return _carry_out(queue, wanted, options, action)
+
+
+def _carry_out(
+    queue: Queue, wanted: JobFilter, options: argparse.Namespace, action: Action
+) -> int:
+    # Only JSON needs to know every job; a count is enough for people, however many there are.
+    before = list(every_job(queue, wanted)) if options.json else []
+    running = JobFilter(**{**_fields(wanted), "states": ("processing",)})
+    going = list(every_job(queue, running)) if "processing" in wanted.states else []
+    count = action.many(queue, wanted)
+    stopped, worst = _sort_out(action.settle(queue, going), single=False, as_json=options.json)
+    if options.json:
+        print_json_array(action.afterwards(queue, job).to_dict() for job in before)
+    else:
+        print(action.said_of_many(count - len(going) + len(stopped)))
+    return worst
+
+
+def _possible(filter: JobFilter, action: Action) -> JobFilter:
+    """The filter, narrowed to the states that the action may start from."""
+    wanted = tuple(s for s in action.sources if not filter.states or s in filter.states)
+    if not wanted:
+        raise Refused(
+            f"{' and '.join(filter.states)} jobs: {action.verb} is not possible",
+            "it is for these: " + ", ".join(action.sources),
+        )
+    return JobFilter(**{**_fields(filter), "states": wanted})
+
+
+def _fields(filter: JobFilter) -> dict[str, object]:
+    return {name: getattr(filter, name) for name in JobFilter.__slots__}
+
+
+def _say_dry(action: Action, count: int, first: list[str], *, as_json: bool) -> None:
+    if as_json:
+        print_json({"dry_run": True, "count": count, "ids": first})
+        return
+    more = ", …" if count > len(first) else ""
+    names = ": " + ", ".join(map(clean, first)) + more if first else ""
+    print(f"would {action.verb} {plural(count, 'job')}{names}")

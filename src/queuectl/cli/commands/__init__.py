@@ -1,0 +1,1 @@
+"""One file a command: its parser and what it does."""

@@ -1,0 +1,296 @@
+"""queuectl worker: start, stop, restart, scale and list workers."""
+
+from __future__ import annotations
+
+import sys
+
+from queuectl.cli.options import hidden, open_queue, parser, subcommand
+from queuectl.cli.output import is_terminal, plural, print_json, print_table, say
+from queuectl.core.durations import format_age, parse_duration
+from queuectl.core.spec import check_int, check_queue
+from queuectl.core.times import iso
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from queuectl.cli.options import Parser
+    from queuectl.queue import Queue
+    from queuectl.store.messages import Worker
+
+_ABOUT = "Workers run the jobs. They live in the background and survive your terminal."
+_EXAMPLES = """
+  queuectl worker start --count 3            three worker processes
+  queuectl worker start --concurrency 8      one process that runs eight commands at once
+  queuectl worker start --foreground         stay here; Ctrl+C stops it
+  queuectl worker list
+  queuectl worker stop                       lets running jobs finish first
+  queuectl worker stop --now                 does not; they go back to the queue
+"""
+
+_COMMANDS = ("start", "stop", "restart", "list", "scale", "serve", "supervise")
+_ALIASES = {"run": "start", "ls": "list", "status": "list"}
+
+
+def main(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help"):
+        build_parser("start|stop|restart|list|scale").parse_args(["--help"])
+    name, rest = subcommand(words, _COMMANDS, "worker", _ALIASES)
+    if name == "start" and "run" in words[: len(words) - len(rest) + 1]:
+        rest = ["--foreground", *rest]
+    return _RUN[name or "list"](rest)
+
+
+def build_parser(name: str) -> Parser:
+    return parser(f"worker {name}", _ABOUT, _EXAMPLES)
+
+
+def _worker_options(result: Parser) -> None:
+    result.add_argument("--concurrency", "-j", type=int, metavar="M", help="commands at once in each")
+    result.add_argument("--queue", "-q", "--queues", metavar="A,B", help="serve only these queues")
+
+
+def start_parser() -> Parser:
+    result = build_parser("start")
+    result.add_argument("--count", "-n", "-w", type=int, default=1, metavar="N", help="worker processes")
+    _worker_options(result)
+    result.add_argument("--foreground", "-f", action="store_true", help="stay; Ctrl+C stops it")
+    hidden(result, "--detach", "-d", "--background", dest="detach", action="store_true")
+    return result
+
+
+def _start(words: list[str]) -> int:
+    options = start_parser().parse_args(words)
+    check_int(options.count, "--count", 1, 1000)
+    queues = _checked(options)
+    with open_queue(options) as queue:
+        mode = "background" if options.detach else queue.settings.worker_mode
+        if not (options.foreground or mode == "foreground"):
+            return _start_background(queue, options, queues)
+        url = queue.store.location.url
+        if queue.settings.shutdown:
+            queue.set_config("shutdown", None)
+    return _start_foreground(url, options, queues)
+
+
+def _checked(options: argparse.Namespace) -> tuple[str, ...] | None:
+    if options.concurrency is not None:
+        check_int(options.concurrency, "--concurrency", 1, 10_000)
+    if options.queue is None or options.queue in ("*", "all"):
+        return None
+    return tuple(check_queue(name.strip()) for name in options.queue.split(","))
+
+
+def _start_background(
+    queue: Queue, options: argparse.Namespace, queues: tuple[str, ...] | None
+) -> int:
+    from queuectl.fleet import start_background
+
+    workers = start_background(
+        queue, options.count, concurrency=options.concurrency, queues=queues
+    )
+    if options.json:
+        print_json([_to_dict(worker) for worker in workers])
+        return 0
+    for worker in workers:
+        print(f"Worker {worker.id} started")
+    say(f"✓ {plural(len(workers), 'worker')} running in the background. Stop: queuectl worker stop")
+    return 0
+
+
+def _start_foreground(
+    url: str, options: argparse.Namespace, queues: tuple[str, ...] | None
+) -> int:
+    from queuectl.app import WorkerSpec, run_supervisor, run_worker
+
+    if options.count == 1:
+        run_worker(
+            WorkerSpec(url=url, concurrency=options.concurrency, queues=queues, verbose=True)
+        )
+        return 0
+    from queuectl.fleet import worker_command
+
+    command = worker_command(url, concurrency=options.concurrency, queues=queues)
+    run_supervisor([*command, "--foreground"], options.count, url)
+    return 0
+
+
+def _serve(words: list[str]) -> int:
+    """Be one worker of a supervisor; not for people."""
+    from queuectl.app import WorkerSpec, run_worker
+
+    result = build_parser("serve")
+    _worker_options(result)
+    result.add_argument("--lifeline", type=int)
+    result.add_argument("--foreground", action="store_true")
+    options = result.parse_args(words)
+    run_worker(
+        WorkerSpec(
+            url=options.db,
+            concurrency=options.concurrency,
+            queues=_checked(options),
+            lifeline=options.lifeline,
+            foreground=options.foreground,
+            verbose=options.foreground,
+        )
+    )
+    return 0
+
+
+def _supervise(words: list[str]) -> int:
+    """Be the supervisor of background workers; not for people."""
+    from queuectl.app import run_supervisor
+    from queuectl.fleet import worker_command
+
+    result = build_parser("supervise")
+    _worker_options(result)
+    result.add_argument("--count", type=int, required=True)
+    options = result.parse_args(words)
+    command = worker_command(options.db, concurrency=options.concurrency, queues=_checked(options))
+    run_supervisor(command, options.count, options.db)
+    return 0
+
+
+def stop_parser(name: str = "stop") -> Parser:
+    result = build_parser(name)
+    result.add_argument("ids", nargs="*", metavar="ID", help="which workers (default: all)")
+    result.add_argument("--now", "--force", action="store_true", help="do not wait for running jobs")
+    result.add_argument("--timeout", metavar="TIME", help="how long to wait for running jobs")
+    return result
+
+
+def _stop(words: list[str]) -> int:
+    options = stop_parser().parse_args(words)
+    with open_queue(options) as queue:
+        return _stop_and_tell(queue, options)
+
+
+def _stop_and_tell(queue: Queue, options: argparse.Namespace) -> int:
+    from queuectl.fleet import stop_workers
+
+    timeout = None if options.timeout is None else parse_duration(options.timeout, what="--timeout")
+    result = stop_workers(
+        queue, ids=options.ids, now=options.now, timeout_ms=timeout, progress=_waiting(options.json)
+    )
+    if options.json:
+        print_json({"stopped": len(result.asked), "killed": [w.id for w in result.killed]})
+    elif not result.asked:
+        print("No workers are running")
+    else:
+        for worker in result.killed:
+            say(f"worker {worker.id} did not end and was killed; its jobs went back to the queue")
+        print(f"✓ {plural(len(result.asked), 'worker')} stopped")
+    return 0
+
+
+def _waiting(silent: bool) -> object:
+    if silent or not is_terminal(sys.stderr):
+        return None
+    last = ""
+
+    def progress(left: list[Worker]) -> None:
+        nonlocal last
+        running = sum(worker.running for worker in left)
+        text = f"waiting for {plural(len(left), 'worker')} ({plural(running, 'job')} running)"
+        if left and text != last:
+            last = text
+            say(text)
+
+    return progress
+
+
+def _restart(words: list[str]) -> int:
+    from collections import Counter
+
+    from queuectl.fleet import living_workers, start_background
+
+    options = stop_parser("restart").parse_args(words)
+    with open_queue(options) as queue:
+        kinds = Counter((w.concurrency, w.queues) for w in living_workers(queue.store))
+        if not kinds:
+            say("no workers are running. Start some: queuectl worker start")
+            return 1
+        _stop_and_tell(queue, options)
+        for (concurrency, queues), count in kinds.items():
+            names = queues.split(",") if queues else None
+            for worker in start_background(queue, count, concurrency=concurrency, queues=names):
+                say(f"Worker {worker.id} started")
+    return 0
+
+
+def _scale(words: list[str]) -> int:
+    from queuectl.fleet import living_workers, start_background, stop_workers
+
+    result = build_parser("scale")
+    result.add_argument("count", type=int, metavar="N", help="how many workers there shall be")
+    _worker_options(result)
+    options = result.parse_args(words)
+    check_int(options.count, "the number of workers", 0, 1000)
+    queues = _checked(options)
+    with open_queue(options) as queue:
+        living = living_workers(queue.store)
+        missing = options.count - len(living)
+        if missing > 0:
+            start_background(queue, missing, concurrency=options.concurrency, queues=queues)
+        elif missing < 0:
+            stop_workers(queue, ids=[worker.id for worker in living[missing:]])
+        print(f"✓ {plural(options.count, 'worker')} running")
+    return 0
+
+
+def _list(words: list[str]) -> int:
+    from queuectl.fleet import living_workers
+
+    options = build_parser("list").parse_args(words)
+    with open_queue(options) as queue:
+        living = living_workers(queue.store)
+        now = queue.clock.now()
+    if options.json:
+        print_json([_to_dict(worker) for worker in living])
+        return 0
+    if not living:
+        say("no workers are running. Start one: queuectl worker start")
+        return 0
+    print_table(
+        ("ID", "STATE", "PID", "HOST", "RUNNING", "UP", "SEEN", "QUEUES"),
+        [
+            (
+                worker.id,
+                "stopping" if worker.control else "busy" if worker.running else "idle",
+                str(worker.pid),
+                worker.host,
+                f"{worker.running}/{worker.concurrency}",
+                format_age(max(now - worker.started_at, 0)),
+                format_age(max(now - worker.seen_at, 0)) + " ago",
+                worker.queues or "all",
+            )
+            for worker in living
+        ],
+    )
+    return 0
+
+
+def _to_dict(worker: Worker) -> dict[str, object]:
+    return {
+        "id": worker.id,
+        "pid": worker.pid,
+        "host": worker.host,
+        "state": "stopping" if worker.control else "busy" if worker.running else "idle",
+        "concurrency": worker.concurrency,
+        "running": worker.running,
+        "queues": worker.queues.split(",") if worker.queues else None,
+        "supervisor_pid": worker.supervisor,
+        "started_at": iso(worker.started_at),
+        "last_heartbeat": iso(worker.seen_at),
+    }
+
+
+_RUN = {
+    "start": _start,
+    "stop": _stop,
+    "restart": _restart,
+    "list": _list,
+    "scale": _scale,
+    "serve": _serve,
+    "supervise": _supervise,
+}

@@ -1,0 +1,266 @@
+"""The nouns of the queue: a new job, a stored job, one attempt at it.
+
+Plain slotted classes: they are made by the hundred thousand and on the path of every `enqueue`.
+"""
+
+from __future__ import annotations
+
+import json
+
+from queuectl.core.states import FAILED, PENDING, SCHEDULED
+from queuectl.core.times import iso
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DEFAULT_QUEUE = "default"
+
+
+class NewJob:
+    """A validated job that is not stored yet. Times and durations are milliseconds."""
+
+    __slots__ = (
+        "argv",
+        "backoff_base",
+        "backoff_max",
+        "backoff_strategy",
+        "command",
+        "cwd",
+        "env",
+        "id",
+        "made",
+        "max_retries",
+        "priority",
+        "queue",
+        "retry_delay",
+        "run_at",
+        "tags",
+        "timeout",
+    )
+
+    def __init__(self, command: str, max_retries: int) -> None:
+        self.id: str | None = None  # None: one is made when it is stored
+        self.made = False  # the id is one that we made
+        self.command = command
+        self.argv: str | None = None  # JSON list; None means a shell line
+        self.queue = DEFAULT_QUEUE
+        self.priority = 0
+        self.max_retries = max_retries
+        self.backoff_strategy: str | None = None  # None: as configured when it fails
+        self.backoff_base: float | None = None
+        self.backoff_max: int | None = None
+        self.retry_delay: int | None = None
+        self.timeout: int | None = None
+        self.run_at: int | None = None  # None: now
+        self.cwd: str | None = None
+        self.env: str | None = None  # JSON object
+        self.tags: str | None = None  # ",a,b," so that LIKE can find one
+
+
+class Job:
+    """A job as it is stored."""
+
+    __slots__ = (
+        "argv",
+        "attempts",
+        "backoff_base",
+        "backoff_max",
+        "backoff_strategy",
+        "cancel_requested",
+        "claim",
+        "command",
+        "created_at",
+        "cwd",
+        "env",
+        "exit_code",
+        "finished_at",
+        "id",
+        "last_error",
+        "lost",
+        "max_retries",
+        "priority",
+        "queue",
+        "retry_delay",
+        "run_at",
+        "runs",
+        "seq",
+        "signal",
+        "started_at",
+        "state",
+        "tags",
+        "timeout",
+        "updated_at",
+        "worker_id",
+    )
+
+    seq: int
+    id: str
+    command: str
+    argv: str | None
+    queue: str
+    state: str
+    priority: int
+    attempts: int
+    max_retries: int
+    lost: int
+    runs: int
+    backoff_strategy: str | None
+    backoff_base: float | None
+    backoff_max: int | None
+    retry_delay: int | None
+    timeout: int | None
+    run_at: int
+    created_at: int
+    updated_at: int
+    started_at: int | None
+    finished_at: int | None
+    cwd: str | None
+    env: str | None
+    tags: str | None
+    exit_code: int | None
+    signal: int | None
+    last_error: str | None
+    worker_id: str | None
+    claim: str | None
+    cancel_requested: int
+
+    def __repr__(self) -> str:
+        return f"<Job {self.id} {self.state}>"
+
+    @property
+    def next_run_at(self) -> int | None:
+        """When it will be started next, if that is known."""
+        return self.run_at if self.state in (PENDING, SCHEDULED, FAILED) else None
+
+    @property
+    def token(self) -> str:
+        """What its processes carry in their environment; unique to this claim of this job."""
+        return f"{self.claim}.{self.seq}"
+
+    def tag_list(self) -> list[str]:
+        return self.tags.strip(",").split(",") if self.tags else []
+
+    def environment(self) -> dict[str, str]:
+        return dict(json.loads(self.env)) if self.env else {}
+
+    def to_dict(self) -> dict[str, object]:
+        """The job as every interface shows it: ISO times, durations in seconds."""
+        return {
+            "id": self.id,
+            "command": self.command,
+            "argv": json.loads(self.argv) if self.argv else None,
+            "queue": self.queue,
+            "state": self.state,
+            "priority": self.priority,
+            "attempts": self.attempts,
+            "max_retries": self.max_retries,
+            "backoff_strategy": self.backoff_strategy,
+            "backoff_base": plain_number(self.backoff_base),
+            "backoff_max": seconds(self.backoff_max),
+            "retry_delay": seconds(self.retry_delay),
+            "timeout": seconds(self.timeout),
+            "run_at": iso(self.run_at),
+            "next_run_at": iso(self.next_run_at),
+            "tags": self.tag_list(),
+            # Names only: values may be secrets, and a listing goes to terminals, logs and tickets.
+            "env": {name: "***" for name in self.environment()},
+            "cwd": self.cwd,
+            "created_at": iso(self.created_at),
+            "updated_at": iso(self.updated_at),
+            "started_at": iso(self.started_at),
+            "finished_at": iso(self.finished_at),
+            "exit_code": self.exit_code,
+            "signal": self.signal,
+            "last_error": self.last_error,
+            "worker_id": self.worker_id,
+        }
+
+
+# The order of columns in every SELECT of a whole job; `job_from_row` relies on it.
+JOB_COLUMNS = tuple(Job.__annotations__)
+
+
+def job_from_row(row: Sequence[object]) -> Job:
+    job = Job.__new__(Job)
+    for name, value in zip(JOB_COLUMNS, row, strict=True):
+        setattr(job, name, value)
+    return job
+
+
+class Attempt:
+    """One start of a job and how it ended. `run` counts all starts ever and is never reset."""
+
+    __slots__ = (
+        "attempt",
+        "claim",
+        "cpu_ms",
+        "error",
+        "exit_code",
+        "finished_at",
+        "host",
+        "log",
+        "max_rss_kb",
+        "outcome",
+        "output",
+        "output_bytes",
+        "output_dropped",
+        "run",
+        "signal",
+        "started_at",
+        "worker_id",
+    )
+
+    run: int
+    attempt: int
+    claim: str
+    worker_id: str | None
+    host: str | None
+    started_at: int | None
+    finished_at: int
+    outcome: str
+    exit_code: int | None
+    signal: int | None
+    error: str | None
+    cpu_ms: int | None
+    max_rss_kb: int | None
+    output: bytes | None  # packed chunks (core.chunks), if short enough for the store
+    output_bytes: int
+    output_dropped: int
+    log: str | None  # file name below logs/, if the output was long
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "attempt": self.run,
+            "started_at": iso(self.started_at),
+            "finished_at": iso(self.finished_at),
+            "outcome": self.outcome,
+            "exit_code": self.exit_code,
+            "signal": self.signal,
+            "worker_id": self.worker_id,
+            "host": self.host,
+            "error": self.error,
+            "cpu_seconds": seconds(self.cpu_ms),
+            "max_rss_kb": self.max_rss_kb,
+            "output_bytes": self.output_bytes,
+            "output_dropped": self.output_dropped,
+        }
+
+
+ATTEMPT_COLUMNS = tuple(Attempt.__annotations__)
+
+
+def attempt_from_row(row: Sequence[object]) -> Attempt:
+    attempt = Attempt.__new__(Attempt)
+    for name, value in zip(ATTEMPT_COLUMNS, row, strict=True):
+        setattr(attempt, name, value)
+    return attempt
+
+
+def plain_number(value: float | None) -> float | int | None:
+    """Numbers print as they were typed: 2, not 2.0."""
+    return int(value) if value is not None and value == int(value) else value
+
+
+def seconds(ms: int | None) -> float | int | None:
+    return None if ms is None else plain_number(ms / 1000)

@@ -1,0 +1,112 @@
+"""What happens to a job after an attempt: decide(job, outcome, …) -> Report.
+
+The one place where retries, dead letters and cancellations are decided; the store only carries it out.
+"""
+
+from __future__ import annotations
+
+from queuectl.core import outcome as kinds
+from queuectl.core.backoff import Backoff, delay_ms
+from queuectl.core.states import CANCELLED, COMPLETED, DEAD, FAILED, PENDING
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from queuectl.core.job import Job
+    from queuectl.core.outcome import Outcome
+
+
+class Report:
+    """The verdict on one attempt, ready to be stored. `claim` is the fence."""
+
+    __slots__ = (
+        "attempt",
+        "attempts",
+        "claim",
+        "error",
+        "lost",
+        "outcome",
+        "run",
+        "run_at",
+        "seq",
+        "state",
+    )
+
+    def __init__(self, job: Job, outcome: Outcome, state: str) -> None:
+        assert job.claim is not None
+        self.seq = job.seq
+        self.claim = job.claim
+        self.run = job.runs
+        self.attempt = job.attempts
+        self.outcome = outcome
+        self.state = state
+        self.attempts = job.attempts
+        self.lost = job.lost
+        self.run_at = job.run_at
+        self.error = outcome.error
+
+
+class Policy:
+    """The settings that decide: the configured backoff and how often a job may take its worker along."""
+
+    __slots__ = ("backoff", "crash_limit")
+
+    def __init__(self, backoff: Backoff, crash_limit: int) -> None:
+        self.backoff = backoff
+        self.crash_limit = crash_limit
+
+
+def decide(job: Job, outcome: Outcome, policy: Policy, *, now: int, random: float = 0.0) -> Report:
+    """The next state of a job after this outcome. `job` is as it was claimed."""
+    if outcome.kind == kinds.SUCCEEDED:
+        return Report(job, outcome, COMPLETED)
+    if outcome.kind == kinds.CANCELLED or job.cancel_requested:
+        # A job that somebody wants stopped is not tried again, however this attempt ended.
+        return cancelled(Report(job, outcome, CANCELLED))
+    if outcome.kind in (kinds.RELEASED, kinds.UNSTARTED):
+        report = Report(job, outcome, PENDING)
+        report.attempts = job.attempts - 1
+        return report
+    return _failed(job, outcome, policy, now=now, random=random)
+
+
+def cancelled(report: Report) -> Report:
+    """The same attempt, when it turns out that somebody wants the job stopped."""
+    report.state = CANCELLED
+    report.error = report.error or "cancelled"
+    started = report.outcome.kind != kinds.UNSTARTED
+    report.attempts = report.attempt if started else report.attempt - 1
+    return report
+
+
+def _failed(job: Job, outcome: Outcome, policy: Policy, *, now: int, random: float) -> Report:
+    report = Report(job, outcome, FAILED)
+    crashed = outcome.kind == kinds.LOST
+    if crashed:
+        report.lost = job.lost + 1
+        if report.lost >= policy.crash_limit:
+            report.state = DEAD
+            report.error = f"{outcome.error or 'its worker died'} ({report.lost} times)"
+            return report
+    if job.attempts > job.max_retries:
+        report.state = DEAD
+    elif crashed and report.lost == 1:
+        # The first loss is most likely the worker's fault: run again at once. From the second on the job
+        # itself is suspect and waits like any failure.
+        report.state = PENDING
+    else:
+        report.run_at = now + delay_ms(backoff_of(job, policy.backoff), job.attempts, random)
+    return report
+
+
+def backoff_of(job: Job, configured: Backoff) -> Backoff:
+    """The job's own values where it has any, the configured ones elsewhere."""
+    if job.backoff_strategy is None and job.backoff_base is None:
+        if job.retry_delay is None and job.backoff_max is None:
+            return configured
+    return Backoff(
+        strategy=job.backoff_strategy or configured.strategy,
+        base=configured.base if job.backoff_base is None else job.backoff_base,
+        delay=configured.delay if job.retry_delay is None else job.retry_delay,
+        longest=configured.longest if job.backoff_max is None else job.backoff_max,
+        jitter=configured.jitter,
+    )

@@ -1,0 +1,45 @@
+"""How one attempt ended, as the worker saw it; what follows from it is decided in `lifecycle`."""
+
+from __future__ import annotations
+
+SUCCEEDED = "succeeded"
+FAILED = "failed"  # exit code or signal
+TIMEOUT = "timeout"
+SPAWN_ERROR = "spawn_error"  # the command could not be started at all
+CANCELLED = "cancelled"
+LOST = "lost"  # its worker died or was cut off
+RELEASED = "released"  # stopped by a planned shutdown; costs no attempt
+UNSTARTED = "unstarted"  # claimed but never started; as if nothing had happened
+
+
+class Outcome:
+    """The end of one attempt. Times are epoch milliseconds."""
+
+    __slots__ = (
+        "cpu_ms",
+        "error",
+        "exit_code",
+        "finished_at",
+        "kind",
+        "log",
+        "max_rss_kb",
+        "output",
+        "output_bytes",
+        "output_dropped",
+        "signal",
+        "started_at",
+    )
+
+    def __init__(self, kind: str, *, finished_at: int, started_at: int | None = None) -> None:
+        self.kind = kind
+        self.started_at = started_at
+        self.finished_at = finished_at
+        self.exit_code: int | None = None
+        self.signal: int | None = None
+        self.error: str | None = None
+        self.cpu_ms: int | None = None
+        self.max_rss_kb: int | None = None
+        self.output: bytes | None = None
+        self.output_bytes = 0
+        self.output_dropped = 0
+        self.log: str | None = None

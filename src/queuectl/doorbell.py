@@ -1,0 +1,79 @@
+"""Wakes sleeping workers of this machine: one FIFO per worker in the store's run directory.
+
+Only a hint: a ring can be lost, and a slow poll stands behind it. A FIFO and not a socket because its path
+may be of any length, it is private by its mode, and ringing it needs no import beyond `os`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+
+JOB = b"j"  # there may be something to claim
+CONTROL = b"c"  # a setting, a cancel or a stop request changed
+RESCUE = b"r"  # a worker may have died
+
+_SUFFIX = ".bell"
+
+
+def ring(run_dir: str, what: bytes) -> int:
+    """Ring every bell in the directory; returns how many workers were reached."""
+    reached = 0
+    try:
+        names = os.listdir(run_dir)
+    except FileNotFoundError:
+        return 0
+    for name in names:
+        if name.endswith(_SUFFIX):
+            reached += _ring_one(os.path.join(run_dir, name), what)
+    return reached
+
+
+def _ring_one(path: str, what: bytes) -> bool:
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        # ENXIO: nobody reads it any more, so its worker is gone. Bells are removed by the rescuer, which
+        # knows whose they were; here we only pass by.
+        if error.errno in (errno.ENXIO, errno.ENOENT, errno.EACCES):
+            return False
+        raise
+    try:
+        os.write(fd, what)
+    except BlockingIOError:
+        pass  # the pipe is full of rings: its worker will wake anyway
+    except BrokenPipeError:
+        return False
+    finally:
+        os.close(fd)
+    return True
+
+
+def bell_path(run_dir: str, name: str) -> str:
+    return os.path.join(run_dir, name + _SUFFIX)
+
+
+class Bell:
+    """The listening end, owned by one worker."""
+
+    __slots__ = ("fd", "path")
+
+    def __init__(self, run_dir: str, name: str) -> None:
+        self.path = bell_path(run_dir, name)
+        os.mkfifo(self.path, 0o600)
+        # Opened for writing too, so that it never reports end of file between two ringers.
+        self.fd = os.open(self.path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def heard(self) -> bytes:
+        """The rings since the last call; empties the bell."""
+        try:
+            return os.read(self.fd, 65536)
+        except BlockingIOError:
+            return b""
+
+    def close(self) -> None:
+        os.close(self.fd)
+        try:
+            os.unlink(self.path)
+        except FileNotFoundError:
+            pass

@@ -1,0 +1,56 @@
+"""Named points at which a test can make the program die, stop or stumble.
+
+Inert unless QUEUECTL_ENABLE_FAILPOINTS=1 and QUEUECTL_FAILPOINT names a point, for instance
+`claim.committed=kill9`; several are separated by commas. `name@3=…` acts at the third passage only.
+Actions: kill9, exit:N, stop (SIGSTOP), sleep:SECONDS, raise:ERRNO-NAME.
+"""
+
+from __future__ import annotations
+
+import os
+
+_armed: dict[str, tuple[int, str]] = {}
+_passages: dict[str, int] = {}
+
+
+def _read_environment() -> None:
+    if os.environ.get("QUEUECTL_ENABLE_FAILPOINTS") != "1":
+        return
+    for entry in filter(None, os.environ.get("QUEUECTL_FAILPOINT", "").split(",")):
+        point, _, action = entry.partition("=")
+        name, _, passage = point.partition("@")
+        _armed[name] = (int(passage or 0), action)
+
+
+def failpoint(name: str) -> None:
+    """Pass a named point; does something only if the environment armed it."""
+    if _armed and name in _armed:
+        _passages[name] = _passages.get(name, 0) + 1
+        passage, action = _armed[name]
+        if passage in (0, _passages[name]):
+            _act(action)
+
+
+def _act(action: str) -> None:
+    import signal
+    import time
+
+    verb, _, argument = action.partition(":")
+    if verb == "kill9":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif verb == "exit":
+        os._exit(int(argument or 1))
+    elif verb == "stop":
+        os.kill(os.getpid(), signal.SIGSTOP)
+    elif verb == "sleep":
+        time.sleep(float(argument))
+    elif verb == "raise":
+        import errno
+
+        number = int(getattr(errno, argument))
+        raise OSError(number, os.strerror(number))
+    else:
+        raise ValueError(f"unknown failpoint action {action!r}")
+
+
+_read_environment()

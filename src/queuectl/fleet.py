@@ -1,0 +1,172 @@
+"""Workers from outside: start them in the background, stop them, know which ones live.
+
+Being a worker is left to `worker`; this is what `queuectl worker …` does.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from queuectl import doorbell, system
+from queuectl.errors import NotFound, QueuectlError
+from queuectl.paths import make_private_dir
+from queuectl.upkeep.rescuer import rescue
+from queuectl.worker.process import daemon_environment
+from queuectl.worker.supervisor import supervisors
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from queuectl.queue import Queue
+    from queuectl.store.api import Store
+    from queuectl.store.messages import Worker
+
+_START_WITHIN = 20.0
+_ESCALATE_AFTER = 5.0  # seconds beyond the grace times: then the worker itself is killed
+
+
+def living_workers(store: Store) -> list[Worker]:
+    """The workers whose lease holds and whose process, if it is on this machine, exists."""
+    host = system.hostname()
+    now = store.lease_clock()
+    return [
+        worker
+        for worker in store.workers()
+        if worker.state == "alive"
+        and worker.lease_until > now
+        and system.liveness(system.Identity.decode(worker.identity), same_host=worker.host == host)
+        != system.DEAD
+    ]
+
+
+def worker_command(url: str, *, concurrency: int | None, queues: Sequence[str] | None) -> list[str]:
+    """How a worker process is started; -P keeps the current directory out of its module path."""
+    command = [sys.executable, "-P", "-m", "queuectl", "worker", "serve", "--db", url]
+    if concurrency is not None:
+        command += ["--concurrency", str(concurrency)]
+    if queues:
+        command += ["--queue", ",".join(queues)]
+    return command
+
+
+def start_background(
+    queue: Queue, count: int, *, concurrency: int | None, queues: Sequence[str] | None
+) -> list[Worker]:
+    """Start a supervisor with `count` workers that survive this terminal; returns them once they are ready."""
+    location = queue.store.location
+    if queue.settings.shutdown:
+        queue.set_config("shutdown", None)
+    make_private_dir(location.logs_dir)
+    log = os.path.join(location.logs_dir, "workers.log")
+    command = worker_command(location.url, concurrency=concurrency, queues=queues)
+    command[command.index("serve")] = "supervise"
+    fd = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        process = subprocess.Popen(
+            [*command, "--count", str(count)],
+            stdin=subprocess.DEVNULL,
+            stdout=fd,
+            stderr=fd,
+            cwd=location.state_dir,
+            env=daemon_environment(),
+            **system.detached_spawn_options(),  # type: ignore[call-overload]
+        )
+    finally:
+        os.close(fd)
+    return _await_workers(queue, process, count, log)
+
+
+def _await_workers(
+    queue: Queue, process: subprocess.Popen[bytes], count: int, log: str
+) -> list[Worker]:
+    deadline = time.monotonic() + _START_WITHIN
+    while time.monotonic() < deadline:
+        mine = [w for w in queue.store.workers() if w.supervisor == process.pid]
+        if len(mine) >= count:
+            return mine
+        if process.poll() is not None:
+            break
+        queue.wait_for_change(min(deadline, time.monotonic() + 0.2))
+    raise QueuectlError("the workers did not start", f"their log says why: {log}")
+
+
+class Stopped:
+    """What a stop has done."""
+
+    __slots__ = ("asked", "killed")
+
+    def __init__(self, asked: list[Worker], killed: list[Worker]) -> None:
+        self.asked = asked
+        self.killed = killed  # those that did not end by themselves
+
+
+def stop_workers(
+    queue: Queue,
+    *,
+    ids: Sequence[str] = (),
+    now: bool = False,
+    timeout_ms: int | None = None,
+    progress: Callable[[list[Worker]], None] | None = None,
+) -> Stopped:
+    """Ask workers to stop, wait for them, and end those that do not. All of them unless `ids` are given."""
+    store, settings = queue.store, queue.settings
+    rescue(store, settings, queue.clock.now())
+    chosen = _choose(living_workers(store), ids)
+    request = "now" if now else "drain" if timeout_ms is None else f"drain {timeout_ms}"
+    store.control([worker.id for worker in chosen], request)
+    doorbell.ring(store.location.run_dir, doorbell.CONTROL)
+    parents = [] if ids else [identity for identity, _ in supervisors(store.location.run_dir)]
+    for identity in parents:
+        system.signal_process(identity, signal.SIGTERM)
+    grace = 0 if now else settings.stop_grace if timeout_ms is None else timeout_ms
+    patience = (grace + settings.kill_grace) / 1000 + _ESCALATE_AFTER
+    left = _await_end(queue, chosen, parents, patience, progress)
+    if left:
+        _kill(left, parents)
+        rescue(store, settings, queue.clock.now())
+    return Stopped(chosen, left)
+
+
+def _choose(living: list[Worker], ids: Sequence[str]) -> list[Worker]:
+    if not ids:
+        return living
+    by_id = {worker.id: worker for worker in living}
+    for id in ids:
+        if id not in by_id:
+            raise NotFound(f"there is no worker {id[:80]!r}", "queuectl worker list shows them")
+    return [by_id[id] for id in ids]
+
+
+def _await_end(
+    queue: Queue,
+    chosen: list[Worker],
+    parents: list[system.Identity],
+    patience: float,
+    progress: Callable[[list[Worker]], None] | None,
+) -> list[Worker]:
+    """Wait until they are gone; returns those that are not when the patience is over."""
+    deadline = time.monotonic() + patience
+    wanted = {worker.id for worker in chosen}
+    while True:
+        left = [worker for worker in living_workers(queue.store) if worker.id in wanted]
+        parents = [p for p in parents if system.liveness(p, same_host=True) == system.ALIVE]
+        if (not left and not parents) or time.monotonic() > deadline:
+            return left
+        if progress is not None:
+            progress(left)
+        # Processes end without writing to the store, so look often whatever it says.
+        queue.wait_for_change(time.monotonic() + 0.05)
+
+
+def _kill(workers: list[Worker], parents: list[system.Identity]) -> None:
+    for identity in parents:
+        system.signal_process(identity, signal.SIGKILL)
+    host = system.hostname()
+    for worker in workers:
+        if worker.host == host:
+            system.signal_process(system.Identity.decode(worker.identity), signal.SIGKILL)

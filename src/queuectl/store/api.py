@@ -1,0 +1,115 @@
+"""What a store must do: small protocols, one per kind of caller. Engines are behind it, callers before it.
+
+Everything is set-based, and `now` is always a parameter (epoch milliseconds).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from queuectl.core.job import Attempt, Job, NewJob
+    from queuectl.core.lifecycle import Report
+    from queuectl.paths import Location
+    from queuectl.store.messages import Ask, Exchange, JobFilter, Orders, Stats, Worker
+
+
+class JobStore(Protocol):
+    """Jobs: bring in, hand out, take back, change, delete."""
+
+    def enqueue(
+        self, batches: Iterable[Sequence[NewJob]], now: int, *, skip: bool = False
+    ) -> int: ...
+
+    def exchange(
+        self, worker_id: str, host: str, reports: Sequence[Report], ask: Ask | None, now: int
+    ) -> Exchange: ...
+
+    def finish(
+        self, reports: Sequence[Report], worker_id: str, host: str, now: int
+    ) -> list[Report]: ...
+
+    def has_work(self, now: int) -> bool: ...
+
+    def next_due(self) -> int | None: ...
+
+    def cancel(self, filter: JobFilter, now: int) -> tuple[int, int]: ...
+
+    def retry(self, filter: JobFilter, now: int, *, sources: tuple[str, ...]) -> int: ...
+
+    def remove(
+        self, filter: JobFilter, *, sources: tuple[str, ...], limit: int
+    ) -> tuple[int, list[str]]: ...
+
+    def purge(self, state: str, before: int, *, limit: int) -> tuple[int, list[str]]: ...
+
+
+class ReadStore(Protocol):
+    """Jobs: look at them."""
+
+    def get(self, id: str) -> Job | None: ...
+
+    def page(
+        self,
+        filter: JobFilter,
+        *,
+        limit: int,
+        after: int | None = None,
+        offset: int = 0,
+        sort: str = "created",
+        descending: bool = False,
+    ) -> list[Job]: ...
+
+    def count(self, filter: JobFilter) -> int: ...
+
+    def unfinished(self, filter: JobFilter) -> int: ...
+
+    def attempts(self, seq: int) -> Sequence[Attempt]: ...
+
+    def stats(self, now: int, *, window_ms: int, queue: str | None = None) -> Stats: ...
+
+
+class WorkerStore(Protocol):
+    """Workers: leases, orders, death."""
+
+    def lease_clock(self) -> int: ...
+
+    def register(self, worker: Worker, lease_ms: int) -> None: ...
+
+    def heartbeat(self, worker_id: str, lease_ms: int, running: int, now: int) -> Orders: ...
+
+    def orders(self, worker_id: str) -> Orders: ...
+
+    def workers(self) -> Sequence[Worker]: ...
+
+    def control(self, worker_ids: Sequence[str], request: str) -> None: ...
+
+    def bury(self, worker: Worker) -> bool: ...
+
+    def claimed_by(self, worker_id: str) -> Sequence[Job]: ...
+
+    def forget(self, worker_id: str) -> None: ...
+
+
+class ConfigStore(Protocol):
+    """Settings that all workers of a store share."""
+
+    def stored_config(self) -> dict[str, str]: ...
+
+    def put_config(self, key: str, value: str | None, now: int) -> None: ...
+
+
+class Store(JobStore, ReadStore, WorkerStore, ConfigStore, Protocol):
+    """All of it, over one connection."""
+
+    location: Location
+
+    def relax_durability(self) -> None: ...
+
+    def changed(self) -> int: ...
+
+    def check_identity(self) -> None: ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,135 @@
+"""What is asked of a store and what it answers: small values, no SQL, no driver."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from queuectl.core.job import Job
+    from queuectl.core.lifecycle import Report
+
+
+class Ask:
+    """A worker's wish for work. `queues` None means all; `only` restricts it to one job."""
+
+    __slots__ = ("claim", "limit", "only", "queues", "worker_id")
+
+    def __init__(
+        self,
+        worker_id: str,
+        claim: str,
+        limit: int,
+        *,
+        queues: tuple[str, ...] | None = None,
+        only: int | None = None,
+    ) -> None:
+        self.worker_id = worker_id
+        self.claim = claim
+        self.limit = limit
+        self.queues = queues
+        self.only = only
+
+
+class Exchange:
+    """The answer to results handed in and work asked for, all in one transaction."""
+
+    __slots__ = ("jobs", "next_due", "stale")
+
+    def __init__(self, jobs: list[Job], stale: list[Report], next_due: int | None) -> None:
+        self.jobs = jobs
+        self.stale = stale  # reports that came too late: the claim was somebody else's by then
+        self.next_due = next_due  # when the next scheduled or failed job is due
+
+
+class Worker:
+    """A registered worker process."""
+
+    __slots__ = (
+        "concurrency",
+        "control",
+        "host",
+        "id",
+        "identity",
+        "lease_until",
+        "pid",
+        "queues",
+        "running",
+        "seen_at",
+        "session",
+        "started_at",
+        "state",
+        "supervisor",
+    )
+
+    id: str
+    host: str
+    pid: int
+    identity: str
+    session: int
+    state: str
+    lease_until: int
+    started_at: int
+    seen_at: int
+    concurrency: int
+    running: int
+    queues: str | None
+    supervisor: int | None
+    control: str | None
+
+
+WORKER_COLUMNS = tuple(Worker.__annotations__)
+
+
+class Orders:
+    """What a worker is told when it asks: a stop request, and which of its jobs to cancel.
+
+    `control` is "drain", "drain MILLISECONDS" (its own grace time) or "now".
+    """
+
+    __slots__ = ("cancel", "control")
+
+    def __init__(self, control: str | None, cancel: list[int]) -> None:
+        self.control = control
+        self.cancel = cancel
+
+
+class JobFilter:
+    """Which jobs are meant. Empty fields do not restrict."""
+
+    __slots__ = ("created_after", "created_before", "ids", "queue", "states", "tag", "text")
+
+    def __init__(
+        self,
+        *,
+        ids: tuple[str, ...] = (),
+        states: tuple[str, ...] = (),
+        queue: str | None = None,
+        tag: str | None = None,
+        text: str | None = None,
+        created_after: int | None = None,
+        created_before: int | None = None,
+    ) -> None:
+        self.ids = ids
+        self.states = states
+        self.queue = queue
+        self.tag = tag
+        self.text = text
+        self.created_after = created_after
+        self.created_before = created_before
+
+
+class Stats:
+    """The overview."""
+
+    __slots__ = ("counts", "finished_recently", "oldest_pending", "window_ms")
+
+    def __init__(
+        self,
+        counts: dict[str, int],
+        oldest_pending: int | None,
+        finished_recently: dict[str, int],
+        window_ms: int,
+    ) -> None:
+        self.counts = counts
+        self.oldest_pending = oldest_pending
+        self.finished_recently = finished_recently
+        self.window_ms = window_ms

@@ -1,0 +1,167 @@
+"""What became of attempts: verdicts are written under the fence of their claim, and recorded.
+
+Deciding what a result means is left to `core.lifecycle`.
+"""
+
+from __future__ import annotations
+
+from queuectl.core import states
+from queuectl.core.lifecycle import cancelled
+from queuectl.core.outcome import UNSTARTED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from queuectl.core.lifecycle import Report
+    from queuectl.store.connection import Connection
+
+# The last condition: a job that somebody asked to stop must not go back to waiting because its worker had
+# not heard of it yet. Such a report changes no row here and is looked at again, one by one.
+_FINISH = (
+    "UPDATE jobs SET state = ?, attempts = ?, lost = ?, runs = ?, run_at = ?, exit_code = ?, "
+    "signal = ?, last_error = ?, started_at = ?, finished_at = ?, updated_at = ?, "
+    "worker_id = NULL, claim = NULL, cancel_requested = 0 "
+    "WHERE seq = ? AND claim = ? AND cancel_requested <= ?"
+)
+
+# Claimed but never started: what the row says about earlier attempts stays.
+_GIVE_BACK = (
+    "UPDATE jobs SET state = 'pending', attempts = ?, runs = ?, updated_at = ?, worker_id = NULL, "
+    "claim = NULL, started_at = (SELECT max(started_at) FROM attempts WHERE job_seq = jobs.seq) "
+    "WHERE seq = ? AND claim = ? AND cancel_requested = 0"
+)
+
+_RECORD = (
+    "INSERT INTO attempts (job_seq, run, attempt, claim, worker_id, host, started_at, finished_at, "
+    "outcome, exit_code, signal, error, cpu_ms, max_rss_kb, output, output_bytes, output_dropped, log) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+class Results:
+    """Mixed into a store; needs `self.connection`."""
+
+    connection: Connection
+
+    def finish(
+        self, reports: Sequence[Report], worker_id: str, host: str, now: int
+    ) -> list[Report]:
+        """Store verdicts on jobs, fenced by their claims; returns the ones that came too late."""
+        with self.connection.write("finish"):
+            return self._finish(reports, worker_id, host, now)
+
+    def _finish(
+        self, reports: Sequence[Report], worker_id: str, host: str, now: int
+    ) -> list[Report]:
+        db = self.connection
+        db.script("SAVEPOINT finish")
+        accepted, stale = list(reports), []
+        if self._write_all(reports, now) != len(reports):
+            # Rare, so it may cost: undo, and find out one by one which claims are no longer ours.
+            db.script("ROLLBACK TO finish")
+            accepted, stale = self._write_each(reports, now)
+        db.many(
+            _RECORD,
+            [
+                _record_values(report, worker_id, host)
+                for report in accepted
+                if report.outcome.kind != UNSTARTED
+            ],
+        )
+        db.script("RELEASE finish")
+        return stale
+
+    def _write_all(self, reports: Sequence[Report], now: int) -> int:
+        ended = [_finish_values(report, now) for report in reports if not _is_unused(report)]
+        unused = [_give_back_values(report, now) for report in reports if _is_unused(report)]
+        changed = self.connection.many(_FINISH, ended) if ended else 0
+        return changed + (self.connection.many(_GIVE_BACK, unused) if unused else 0)
+
+    def _write_each(
+        self, reports: Sequence[Report], now: int
+    ) -> tuple[list[Report], list[Report]]:
+        accepted, stale = [], []
+        for report in reports:
+            if self._write_all([report], now):
+                accepted.append(report)
+            elif self._still_claimed(report):
+                self._write_all([cancelled(report)], now)
+                accepted.append(report)
+            elif not self._recorded(report):
+                stale.append(report)
+        return accepted, stale
+
+    def _still_claimed(self, report: Report) -> bool:
+        """Whether the fence holds, so that only a request to stop can have been in the way."""
+        return bool(
+            self.connection.all(
+                "SELECT 1 FROM jobs WHERE seq = ? AND claim = ?", (report.seq, report.claim)
+            )
+        )
+
+    def _recorded(self, report: Report) -> bool:
+        """Whether this very report is stored already: a repeat after a commit of unknown outcome.
+
+        The outcome too must be the same: a rescuer's verdict on this claim is not the worker's own.
+        """
+        outcome = report.outcome
+        return bool(
+            self.connection.all(
+                "SELECT 1 FROM attempts WHERE job_seq = ? AND run = ? AND claim = ? "
+                "AND outcome = ? AND finished_at = ?",
+                (report.seq, report.run, report.claim, outcome.kind, outcome.finished_at),
+            )
+        )
+
+
+def _is_unused(report: Report) -> bool:
+    return report.outcome.kind == UNSTARTED and report.state == states.PENDING
+
+
+def _give_back_values(report: Report, now: int) -> tuple[object, ...]:
+    return report.attempts, report.run - 1, now, report.seq, report.claim
+
+
+def _finish_values(report: Report, now: int) -> tuple[object, ...]:
+    outcome = report.outcome
+    return (
+        report.state,
+        report.attempts,
+        report.lost,
+        report.run - 1 if outcome.kind == UNSTARTED else report.run,
+        report.run_at,
+        outcome.exit_code,
+        outcome.signal,
+        None if report.state == states.COMPLETED else report.error,
+        outcome.started_at,
+        now if report.state in states.TERMINAL else None,
+        now,
+        report.seq,
+        report.claim,
+        report.state in (states.COMPLETED, states.CANCELLED),
+    )
+
+
+def _record_values(report: Report, worker_id: str, host: str) -> tuple[object, ...]:
+    outcome = report.outcome
+    return (
+        report.seq,
+        report.run,
+        report.attempt,
+        report.claim,
+        worker_id,
+        host,
+        outcome.started_at,
+        outcome.finished_at,
+        outcome.kind,
+        outcome.exit_code,
+        outcome.signal,
+        report.error,
+        outcome.cpu_ms,
+        outcome.max_rss_kb,
+        outcome.output,
+        outcome.output_bytes,
+        outcome.output_dropped,
+        outcome.log,
+    )

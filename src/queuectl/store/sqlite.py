@@ -1,0 +1,38 @@
+"""The store in one SQLite file."""
+
+from __future__ import annotations
+
+from queuectl import paths
+from queuectl.store.connection import Connection
+from queuectl.store.coordination import Coordination
+from queuectl.store.jobs import JobWrites
+from queuectl.store.migrate import migrate
+from queuectl.store.reads import JobReads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from queuectl.paths import Location
+
+
+class SqliteStore(JobWrites, JobReads, Coordination):
+    """All of `store.api.Store` over one connection; every thread opens its own."""
+
+    def __init__(self, location: Location, *, create: bool, busy_ms: int = 10_000) -> None:
+        self.location = location
+        if create:
+            paths.make_private_dir(location.state_dir)
+        self.connection = Connection(location.file, create=create, busy_ms=busy_ms)
+        migrate(self.connection)
+
+    def relax_durability(self) -> None:
+        self.connection.relax_durability()
+
+    def changed(self) -> int:
+        """A number that changes when somebody else has written; costs next to nothing to ask."""
+        return self.connection.data_version()
+
+    def check_identity(self) -> None:
+        self.connection.check_identity()
+
+    def close(self) -> None:
+        self.connection.close()

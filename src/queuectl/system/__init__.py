@@ -1,0 +1,78 @@
+"""The one place for what only some systems have: processes, signals, clocks, places, mounts.
+
+Chooses between linux.py and portable.py; what to do with the answers is left to the callers.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from queuectl.system.anywhere import (
+    STOP_SIGNALS,
+    TOKEN_VARIABLE,
+    default_home,
+    detached_spawn_options,
+    group_alive,
+    hostname,
+    kill_pids,
+    signal_name,
+)
+from queuectl.system.identity import ALIVE, DEAD, UNKNOWN, Identity
+from queuectl.system.mounts import is_network_type
+
+# QUEUECTL_PORTABLE=1 lets the whole test-suite run on Linux as it would elsewhere.
+if sys.platform == "linux" and os.environ.get("QUEUECTL_PORTABLE") != "1":
+    from queuectl.system.linux import (
+        become_subreaper,
+        boot_id,
+        filesystem_type,
+        identify,
+        kin,
+        kin_of_many,
+        lease_clock_ms,
+        liveness,
+        signal_process,
+    )
+else:
+    from queuectl.system.portable import (
+        become_subreaper,
+        boot_id,
+        filesystem_type,
+        identify,
+        kin,
+        kin_of_many,
+        lease_clock_ms,
+        liveness,
+        signal_process,
+    )
+
+__all__ = [
+    "ALIVE",
+    "DEAD",
+    "STOP_SIGNALS",
+    "TOKEN_VARIABLE",
+    "UNKNOWN",
+    "Identity",
+    "become_subreaper",
+    "boot_id",
+    "default_home",
+    "detached_spawn_options",
+    "filesystem_type",
+    "group_alive",
+    "hostname",
+    "identify",
+    "is_network_filesystem",
+    "kill_pids",
+    "kin",
+    "kin_of_many",
+    "lease_clock_ms",
+    "liveness",
+    "signal_name",
+    "signal_process",
+]
+
+
+def is_network_filesystem(path: str) -> bool:
+    """Whether the path lies on another machine, as far as this system tells."""
+    return is_network_type(filesystem_type(path))

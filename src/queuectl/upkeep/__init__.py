@@ -1,0 +1,1 @@
+"""Housekeeping by the workers themselves: rescue, retention."""

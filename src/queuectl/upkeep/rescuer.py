@@ -1,0 +1,119 @@
+"""Frees the jobs of workers that are gone: notices their death, kills what is left of them, gives a verdict.
+
+Rescue has no SQL of its own: what a lost job becomes is decided by `lifecycle` and stored by `finish`, fenced by
+the claim, so a job that finished meanwhile is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import time
+
+from queuectl import doorbell, system
+from queuectl.core import outcome as kinds
+from queuectl.core.lifecycle import decide
+from queuectl.core.outcome import Outcome
+from queuectl.events import emit
+from queuectl.failpoints import failpoint
+from queuectl.logfiles import log_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from queuectl.config.settings import Settings
+    from queuectl.core.job import Job
+    from queuectl.store.api import Store
+    from queuectl.store.messages import Worker
+
+_KILL_WITHIN = 5.0  # seconds; a process stuck in the kernel must not keep its job from everybody
+
+
+def rescue(store: Store, settings: Settings, now: int) -> int:
+    """Free the jobs of every worker that is gone; returns how many jobs."""
+    freed = 0
+    for worker in store.workers():
+        if _is_gone(worker, store) and store.bury(worker):
+            failpoint("reap.selected")
+            freed += _free(worker, store, settings, now)
+    return freed
+
+
+def _is_gone(worker: Worker, store: Store) -> bool:
+    if worker.state == "dead" or worker.lease_until < store.lease_clock():
+        return True
+    identity = system.Identity.decode(worker.identity)
+    return system.liveness(identity, same_host=worker.host == system.hostname()) == system.DEAD
+
+
+def _free(worker: Worker, store: Store, settings: Settings, now: int) -> int:
+    run_dir = store.location.run_dir
+    jobs = store.claimed_by(worker.id)
+    pids = _started(os.path.join(run_dir, worker.id + ".ledger"))
+    if worker.host == system.hostname():
+        # Before anybody may run them again, what is left of their processes is gone.
+        _kill_remains(jobs, pids or {}, worker.session)
+    reports = [
+        decide(job, _verdict(job, pids, worker, store, now), settings.policy(), now=now)
+        for job in jobs
+    ]
+    stale = store.finish(reports, worker.id, worker.host, now)
+    failpoint("reap.committed")
+    store.forget(worker.id)
+    for path in (doorbell.bell_path(run_dir, worker.id), os.path.join(run_dir, worker.id + ".ledger")):
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            pass
+    freed = len(reports) - len(stale)
+    emit("worker.rescued", worker=worker.id, jobs=freed)
+    doorbell.ring(run_dir, doorbell.JOB)
+    return freed
+
+
+def _verdict(
+    job: Job, pids: dict[int, int] | None, worker: Worker, store: Store, now: int
+) -> Outcome:
+    if pids is not None and job.seq not in pids:
+        outcome = Outcome(kinds.UNSTARTED, finished_at=now)
+        return outcome
+    outcome = Outcome(kinds.LOST, started_at=job.started_at, finished_at=now)
+    outcome.error = f"its worker {worker.id} died"
+    name = log_name(job.seq, job.runs)
+    try:
+        outcome.output_bytes = os.stat(os.path.join(store.location.logs_dir, name)).st_size
+        outcome.log = name
+    except FileNotFoundError:
+        pass
+    return outcome
+
+
+def _started(path: str) -> dict[int, int] | None:
+    """The jobs that a worker had started, with their pids; None if that cannot be told."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError:
+        return None
+    pairs = struct.iter_unpack("<qq", data[: len(data) // 16 * 16])
+    return {seq: pid for seq, pid in pairs if seq}
+
+
+def _kill_remains(jobs: Sequence[Job], pids: dict[int, int], session: int) -> None:
+    deadline = time.monotonic() + _KILL_WITHIN
+    while True:
+        left: set[int] = set()
+        if jobs:
+            for found in system.kin_of_many([job.token for job in jobs]).values():
+                left.update(found)
+        for job in jobs:
+            pid = pids.get(job.seq)
+            if pid and system.group_alive(pid):
+                # Without its token in the environment it still is in its group and in our session.
+                left.update(system.kin(job.token, pid, session))
+        if not left or time.monotonic() > deadline:
+            return
+        system.kill_pids(left, signal.SIGKILL)
+        time.sleep(0.005)

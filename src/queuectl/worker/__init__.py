@@ -1,0 +1,1 @@
+"""What runs commands: the supervisor, the worker process, and everything inside it."""

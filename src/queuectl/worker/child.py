@@ -1,0 +1,238 @@
+"""One running command: started in a process group of its own, read through two pipes, ended by a ladder."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+
+from queuectl import system
+from queuectl.core import outcome as kinds
+from queuectl.core.chunks import STDERR, STDOUT
+from queuectl.core.outcome import Outcome
+from queuectl.failpoints import failpoint
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from queuectl.core.job import Job
+    from queuectl.worker.output import Output
+
+NEVER = float("inf")
+LIVE_AFTER = 0.25  # seconds until output of a running job is written where `logs -f` can see it
+_CHECK = 0.02  # how often a dying tree is looked at
+_GIVE_UP = 10.0  # after KILL; a process stuck in the kernel must not block a slot for ever
+_READ = 65536
+
+
+class Child:
+    """A command that was started and has not been reported yet. Times are monotonic seconds."""
+
+    __slots__ = (
+        "_error",
+        "_kill_at",
+        "_killed_at",
+        "_usage",
+        "began",
+        "deadline",
+        "fds",
+        "index",
+        "job",
+        "output",
+        "pid",
+        "started_at",
+        "status",
+        "stop_kind",
+    )
+
+    def __init__(self, job: Job, pid: int, fds: dict[int, int], output: Output, index: int) -> None:
+        self.job = job
+        self.pid = pid
+        self.fds = fds  # file descriptor -> stream
+        self.output = output
+        self.index = index  # in the ledger
+        self.began = 0.0
+        self.started_at = 0
+        self.deadline = NEVER
+        self.status: int | None = None  # of waitpid, once the command itself has ended
+        self.stop_kind: str | None = None  # why we are ending it
+        self._error: str | None = None
+        self._kill_at = NEVER
+        self._killed_at = NEVER
+        self._usage: tuple[int, int] = (0, 0)
+
+    def read(self, fd: int, now: float) -> bool:
+        """Take what is in a pipe; False when it has ended."""
+        try:
+            data = os.read(fd, _READ)
+        except BlockingIOError:
+            return True
+        if data:
+            self.output.feed(self.fds[fd], int((now - self.began) * 1000), data)
+            if now - self.began > LIVE_AFTER and self.output.hidden:
+                self.output.show()
+        return bool(data)
+
+    def drain(self, now: float) -> None:
+        """After the command has ended: what is left in the pipes, without waiting for anybody else."""
+        offset = int((now - self.began) * 1000)
+        for fd, stream in self.fds.items():
+            for _ in range(64):  # a grandchild that keeps writing must not keep us
+                try:
+                    data = os.read(fd, _READ)
+                except BlockingIOError:
+                    break
+                if not data:
+                    break
+                self.output.feed(stream, offset, data)
+
+    def stop(self, kind: str, error: str | None, grace: float, now: float) -> None:
+        """Begin the ladder: TERM to the group and to whoever escaped it, KILL when the grace is over."""
+        if self.stop_kind is None:
+            self.stop_kind, self._error = kind, error
+            self._kill_at = now + grace
+            if grace > 0:
+                self._signal(signal.SIGTERM)
+        elif now + grace < self._kill_at:
+            self._kill_at = now + grace  # a more urgent request
+
+    def on_time(self, now: float) -> float:
+        """Do what is due; returns when to call again."""
+        if self.stop_kind is not None:
+            if now >= self._kill_at:
+                self._killed_at = min(self._killed_at, now)
+                self._signal(signal.SIGKILL)
+            return min(self._kill_at, now + _CHECK) if now < self._kill_at else now + _CHECK
+        if self.output.hidden and now - self.began >= LIVE_AFTER:
+            self.output.show()
+        live = self.began + LIVE_AFTER if now - self.began < LIVE_AFTER else NEVER
+        return min(self.deadline, live)
+
+    def ended(self, status: int, usage: tuple[int, int]) -> None:
+        self.status = status
+        self._usage = usage
+
+    def gone(self, now: float) -> bool:
+        """Whether the attempt is over: the command, and if we are ending it, its whole tree."""
+        if self.status is None:
+            return False
+        if self.stop_kind is None or now - self._killed_at > _GIVE_UP:
+            return True
+        return not system.group_alive(self.pid) and not system.kin(self.job.token, None, None)
+
+    def _signal(self, signum: int) -> None:
+        if self.status is None or system.group_alive(self.pid):
+            # While the leader is not reaped, or a member is left, the kernel keeps the number reserved.
+            try:
+                os.killpg(self.pid, signum)
+            except (ProcessLookupError, PermissionError):
+                pass
+        system.kill_pids(system.kin(self.job.token, None, None), signum)
+
+    def outcome(self, now_ms: int) -> Outcome:
+        """How it ended, with everything worth keeping."""
+        result = Outcome(kinds.SUCCEEDED, started_at=self.started_at, finished_at=now_ms)
+        assert self.status is not None
+        code = os.waitstatus_to_exitcode(self.status)
+        if code < 0:
+            result.signal = -code
+        else:
+            result.exit_code = code
+        if self.stop_kind is not None:
+            result.kind, result.error = self.stop_kind, self._error
+        elif code != 0:
+            result.kind = kinds.FAILED
+            result.error = _describe(code, self.output.last_error)
+        result.cpu_ms, result.max_rss_kb = self._usage
+        result.output, result.log, result.output_dropped = self.output.finish()
+        result.output_bytes = self.output.total
+        failpoint("run.output_flushed")
+        return result
+
+    def close(self) -> None:
+        for fd in self.fds:
+            os.close(fd)
+        self.fds = {}
+
+
+def _describe(code: int, stderr: bytes) -> str:
+    how = f"exit code {code}" if code > 0 else f"killed by {system.signal_name(-code)}"
+    lines = stderr.decode("utf-8", "backslashreplace").strip().splitlines()
+    return f"{how}: {lines[-1][:200]}" if lines else how
+
+
+class Launcher:
+    """Starts commands. Knows the shell, the environment every job gets, and the directory we are in."""
+
+    def __init__(self, environment: dict[str, str], shell: str) -> None:
+        self.shell = shell
+        self._environment = environment
+        self._home_dir = os.getcwd()
+        self._cwd = self._home_dir
+        self._null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+
+    def start(self, job: Job) -> tuple[int, dict[int, int]]:
+        """Start the command; returns its pid and the reading ends of its pipes. OSError if it cannot be."""
+        self._enter(job.cwd or self._home_dir)
+        out_read, out_write = os.pipe2(os.O_CLOEXEC)
+        try:
+            err_read, err_write = os.pipe2(os.O_CLOEXEC)
+        except OSError:
+            os.close(out_read)
+            os.close(out_write)
+            raise
+        try:
+            pid = self._spawn(job, out_write, err_write)
+        except BaseException:
+            os.close(out_read)
+            os.close(err_read)
+            raise
+        finally:
+            os.close(out_write)
+            os.close(err_write)
+        os.set_blocking(out_read, False)
+        os.set_blocking(err_read, False)
+        return pid, {out_read: STDOUT, err_read: STDERR}
+
+    def _enter(self, directory: str) -> None:
+        # posix_spawn cannot change the directory of the child, so we go there ourselves. Nothing in this
+        # process uses a relative path.
+        if directory != self._cwd:
+            os.chdir(directory)
+            self._cwd = directory
+
+    def _spawn(self, job: Job, out: int, err: int) -> int:
+        environment = self._environment.copy()
+        if job.env:
+            environment.update(json.loads(job.env))
+        environment["QUEUECTL_JOB_ID"] = job.id
+        environment["QUEUECTL_ATTEMPT"] = str(job.attempts)
+        environment["QUEUECTL_QUEUE"] = job.queue
+        environment[system.TOKEN_VARIABLE] = job.token
+        if job.cwd:
+            environment["PWD"] = job.cwd
+        argv = ["sh", "-c", job.command] if job.argv is None else json.loads(job.argv)
+        spawn = os.posix_spawn if job.argv is None else os.posix_spawnp
+        return spawn(
+            self.shell if job.argv is None else argv[0],
+            argv,
+            environment,
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, self._null, 0),
+                (os.POSIX_SPAWN_DUP2, out, 1),
+                (os.POSIX_SPAWN_DUP2, err, 2),
+            ],
+            setpgroup=0,
+            setsigmask=[],
+            # What Python ignores would be ignored in the command too: `yes | head` would never end.
+            setsigdef=[signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP],
+        )
+
+    def rest(self) -> None:
+        """Go back to where we started, so that an idle worker keeps no directory busy."""
+        try:
+            self._enter(self._home_dir)
+        except OSError:
+            pass  # it was removed meanwhile; any other directory would do as well
+
+    def close(self) -> None:
+        os.close(self._null)

@@ -1,0 +1,203 @@
+"""The worker's dealings with the store: results go in, claimed jobs come out, many at a time.
+
+Results wait while there is other work in hand and are stored together with the next claim: one fsync for all
+of them. A lone result is stored at once. There is no flush timer: the loop calls when nothing else is ready.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import deque
+
+from queuectl import doorbell
+from queuectl.core import outcome as kinds
+from queuectl.core.lifecycle import decide
+from queuectl.core.outcome import Outcome
+from queuectl.errors import StoreBusy, StoreError
+from queuectl.events import emit
+from queuectl.store.messages import Ask
+from queuectl.worker.ahead import Pace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from queuectl.clock import Clock
+    from queuectl.config.settings import Settings
+    from queuectl.core.job import Job
+    from queuectl.core.lifecycle import Report
+    from queuectl.store.api import Store
+    from queuectl.worker.membership import Membership
+
+_REPORT_WITHIN = 0.02  # seconds a result may wait for company while there is other work in hand
+_REPORT_MOST = 128
+_GIVE_BACK_AFTER = 0.15  # seconds without a start, then what was claimed ahead goes back
+
+
+class Desk:
+    """Claimed jobs that wait for a slot, results that wait for the store, and when to deal with it."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        settings: Settings,
+        *,
+        queues: tuple[str, ...] | None,
+        only: int | None,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self.settings = settings
+        self._queues = queues
+        self._only = only
+        self.pace = Pace()
+        self.ahead: deque[Job] = deque()
+        self.reports: list[tuple[Report, int | None]] = []  # with their marks in the ledger
+        self.closed = False  # claims nothing any more
+        self.last_start = 0.0
+        self.not_before = 0.0  # the store is away, or the machine has no room: leave it alone till then
+        self._first_report = 0.0  # when the oldest result came in
+        self._dry = False  # the store had nothing more when we last asked
+        self._next_due: int | None = None
+        self._next_poll = 0.0
+        self._seen = 0  # the store's change counter
+        self._failures = 0
+
+    # --- results --------------------------------------------------------------------------------------------
+
+    def report(self, job: Job, outcome: Outcome, index: int | None = None) -> None:
+        """A result; `index` is its mark in the ledger, cleared once it is stored."""
+        report = decide(
+            job, outcome, self.settings.policy(), now=outcome.finished_at, random=random.random()
+        )
+        if not self.reports:
+            self._first_report = self._clock.monotonic()
+        self.reports.append((report, index))
+        emit("job.ended", job=job, report=report)
+
+    def give_back(self) -> None:
+        """Claimed but not started: as if nothing had happened."""
+        while self.ahead:
+            job = self.ahead.popleft()
+            self.report(job, Outcome(kinds.UNSTARTED, finished_at=self._clock.now()))
+        self._dry = True  # somebody else shall have them; we look again at the next poll
+
+    def cancel_ahead(self, seq: int) -> None:
+        """A job that was claimed but not started shall not run at all."""
+        for job in self.ahead:
+            if job.seq == seq:
+                self.ahead.remove(job)
+                job.cancel_requested = 1
+                outcome = Outcome(kinds.UNSTARTED, finished_at=self._clock.now())
+                outcome.error = "cancelled before it ran"
+                self.report(job, outcome)
+                return
+
+    def forget_all(self) -> None:
+        """Our claims are gone, and with them everything we know about them."""
+        self.ahead.clear()
+        self.reports.clear()
+        self._dry = False
+
+    # --- when -----------------------------------------------------------------------------------------------
+
+    def rung(self) -> None:
+        """Somebody says there is work."""
+        self._dry = False
+
+    def is_due(self, running: int, me: Membership) -> bool:
+        """Whether to deal with the store now, if nothing else is ready."""
+        now = self._clock.monotonic()
+        if now < self.not_before:
+            return False
+        if self.ahead and now - self.last_start > _GIVE_BACK_AFTER and not self.closed:
+            self.pace.slow_down()
+            self.give_back()
+        self._look(now)
+        if not self._dry and self._room(running, me) > 0:
+            return True
+        return bool(self.reports) and (
+            not self.ahead
+            or len(self.reports) >= _REPORT_MOST
+            or now - self._first_report >= _REPORT_WITHIN
+        )
+
+    def wake_at(self) -> float:
+        """The (monotonic) time at which `is_due` may change its answer by itself."""
+        until = self._next_poll
+        if self.reports:
+            until = min(until, max(self._first_report + _REPORT_WITHIN, self.not_before))
+        if self.ahead:
+            until = min(until, max(self.last_start + _GIVE_BACK_AFTER, self.not_before))
+        if self._next_due is not None and not self.closed:
+            left = max(self._next_due - self._clock.now(), 0) / 1000
+            until = min(until, self._clock.monotonic() + left)
+        return until
+
+    def _look(self, now: float) -> None:
+        """Idle: see whether the store has changed, at the poll interval or when a job is due."""
+        if self._next_due is not None and self._clock.now() >= self._next_due:
+            self._next_due, self._dry = None, False
+        if now < self._next_poll:
+            return
+        self._next_poll = now + self.settings.poll_interval / 1000
+        self._store.check_identity()
+        seen = self._store.changed()
+        if self._dry and seen != self._seen:
+            self._seen = seen
+            self._next_due = self._store.next_due()
+            self._dry = not self._store.has_work(self._clock.now())
+
+    def _room(self, running: int, me: Membership) -> int:
+        """How many jobs to claim now; 0 while what we hold is enough."""
+        if self.closed:
+            return 0
+        free = me.concurrency - running
+        hold = self.pace.ahead(me.concurrency, self.settings.claim_ahead)
+        if len(self.ahead) > max(free - 1, hold // 2):
+            return 0
+        return min(free + hold - len(self.ahead), me.ledger.room() - len(self.ahead))
+
+    # --- the exchange ---------------------------------------------------------------------------------------
+
+    def exchange(self, running: int, me: Membership) -> None:
+        """Hand in what there is and claim what there is room for. WorkerFenced if we were declared dead."""
+        room = self._room(running, me)
+        ask = None
+        if room > 0:
+            claim = os.urandom(10).hex()  # fresh for every claim: the fence of all its jobs
+            ask = Ask(me.id, claim, room, queues=self._queues, only=self._only)
+        reports = [report for report, _ in self.reports]
+        try:
+            answer = self._store.exchange(me.id, me.host, reports, ask, self._clock.now())
+        except StoreError as error:
+            self._store_failed(error)
+            return
+        self._failures = 0
+        self._settle(answer.stale, me)
+        if ask is not None:
+            self.last_start = self._clock.monotonic()
+            self.ahead.extend(answer.jobs)
+            self._dry = len(answer.jobs) < room
+            self._next_due = answer.next_due
+
+    def _settle(self, stale: list[Report], me: Membership) -> None:
+        given_back = False
+        for report, index in self.reports:
+            given_back = given_back or report.outcome.kind in (kinds.UNSTARTED, kinds.RELEASED)
+            if index is not None:
+                me.ledger.clear(index)
+        for report in stale:
+            emit("job.stale", seq=report.seq, claim=report.claim)
+        self.reports.clear()
+        if given_back:
+            doorbell.ring(self._store.location.run_dir, doorbell.JOB)
+
+    def _store_failed(self, error: StoreError) -> None:
+        """Away for a moment: keep everything and try again. Gone for good: that is for the loop."""
+        if type(error) is not StoreError and not isinstance(error, StoreBusy):
+            raise error
+        self._failures += 1
+        pause = min(0.05 * 2**self._failures, 2.0) * random.uniform(0.5, 1)
+        self.not_before = self._clock.monotonic() + pause
+        emit("store.away", error=error.message, failures=self._failures)

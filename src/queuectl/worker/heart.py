@@ -1,0 +1,120 @@
+"""The heartbeat: its own thread and connection, so that a stall elsewhere never costs the lease.
+
+It renews the lease, hears what others want of this worker, and does the housekeeping that was injected.
+What follows from its news is left to the loop.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from queuectl.errors import StoreError, WorkerFenced
+from queuectl.events import emit
+from queuectl.failpoints import failpoint
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from queuectl.clock import Clock
+    from queuectl.config.settings import Settings
+    from queuectl.store.api import Store
+    from queuectl.store.messages import Orders
+
+    Upkeep = Callable[[Store, Settings, int], object]
+    LoadSettings = Callable[[Store], Settings]
+
+_RETRY = 0.5  # seconds after a failed beat
+
+
+class Heart(threading.Thread):
+    """Beats until `stop`. What it learns stands in its attributes; `wake` tells the loop to look."""
+
+    def __init__(
+        self,
+        *,
+        open_store: Callable[[], Store],
+        load: LoadSettings,
+        settings: Settings,
+        clock: Clock,
+        wake: Callable[[], None],
+        upkeep: Sequence[Upkeep],
+    ) -> None:
+        super().__init__(name="heart", daemon=True)
+        self._open_store = open_store
+        self._load = load
+        self._clock = clock
+        self._wake = wake
+        self._upkeep = upkeep
+        self._now = threading.Event()
+        self._ending = False
+        self.worker_id = ""
+        self.running = 0
+        self.settings = settings
+        self.orders: Orders | None = None
+        self.fenced = False
+        self.crash: BaseException | None = None
+        self.confirmed = clock.monotonic()  # when the last successful renewal began
+
+    def adopt(self, worker_id: str) -> None:
+        """Beat for this incarnation from now on; it has just been registered."""
+        self.worker_id = worker_id
+        self.confirmed = self._clock.monotonic()
+        self.fenced = False
+
+    def beat_now(self) -> None:
+        self._now.set()
+
+    def stop(self) -> None:
+        self._ending = True
+        self._now.set()
+        self.join()
+
+    def run(self) -> None:
+        try:
+            store = self._open_store()
+            try:
+                while not self._ending:
+                    pause = self._turn(store)
+                    self._now.wait(pause)
+                    self._now.clear()
+            finally:
+                store.close()
+        except BaseException as error:  # a bug or a lost store file must end the worker, not only this thread
+            self.crash = error
+            self._wake()
+
+    def _turn(self, store: Store) -> float:
+        worker_id = self.worker_id
+        try:
+            self._beat(store, worker_id)
+            for service in self._upkeep:
+                service(store, self.settings, self._clock.now())
+        except WorkerFenced:
+            self.fenced = self.worker_id == worker_id  # unless it was renewed in the meantime
+            self._wake()
+        except StoreError as error:
+            if type(error) is not StoreError and error.code != "store_busy":
+                raise
+            emit("heart.failed", error=error.message)
+            return _RETRY
+        return self.settings.worker_heartbeat_interval / 1000
+
+    def _beat(self, store: Store, worker_id: str) -> None:
+        began = self._clock.monotonic()
+        failpoint("heartbeat.before")
+        orders = store.heartbeat(
+            worker_id, self.settings.worker_lease, self.running, self._clock.now()
+        )
+        failpoint("heartbeat.after")
+        if worker_id == self.worker_id:
+            # Counted from the beginning: the store may have taken its time to answer.
+            self.confirmed = began
+        settings = self._load(store)
+        if orders.control or orders.cancel or _differ(settings, self.settings):
+            self.orders, self.settings = orders, settings
+            self._wake()
+
+
+def _differ(one: Settings, other: Settings) -> bool:
+    return any(getattr(one, name) != getattr(other, name) for name in one.__slots__)

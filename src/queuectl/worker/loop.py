@@ -1,0 +1,263 @@
+"""The worker's loop: reap -> start -> exchange with the store -> sleep until something happens.
+
+What to claim and when to store results is left to the desk, running commands to the executor.
+"""
+
+from __future__ import annotations
+
+import select
+
+from queuectl import doorbell
+from queuectl.core import outcome as kinds
+from queuectl.errors import StoreError, WorkerFenced
+from queuectl.events import emit
+from queuectl.worker.child import NEVER, Launcher
+from queuectl.worker.executor import Ended, Executor, Shortage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from queuectl.clock import Clock
+    from queuectl.store.api import Store
+    from queuectl.worker.desk import Desk
+    from queuectl.worker.heart import Heart
+    from queuectl.worker.membership import Membership
+    from queuectl.worker.signals import Signals
+
+_SHORTAGE_PAUSE = 0.5
+_FENCE_MARGIN = 2.0  # on top of the kill grace: our commands are gone before the lease ends
+
+
+class Loop:
+    """One worker process: M slots, fed from the store."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        desk: Desk,
+        heart: Heart,
+        signals: Signals,
+        launcher: Launcher,
+        clock: Clock,
+        join: Callable[[], Membership],
+        lifeline: int | None = None,
+        interrupted: Callable[[], None] | None = None,
+    ) -> None:
+        self._store = store
+        self._desk = desk
+        self._heart = heart
+        self._signals = signals
+        self._launcher = launcher
+        self._clock = clock
+        self._join = join
+        self._lifeline = lifeline  # a pipe that ends when our supervisor does
+        self._interrupted = interrupted  # called at a stop signal instead of stopping
+        self._stopping: str | None = None  # drain, then now
+        self._stop_at = NEVER
+        self._handled_stops = 0
+        self.over = False  # set (also by another thread) when there is nothing more to do
+        self.ended = False
+        self.stop_when_orphaned = False
+        self._enter()
+
+    # --- life -----------------------------------------------------------------------------------------------
+
+    def _enter(self) -> None:
+        self._me = self._join()
+        self._heart.adopt(self._me.id)
+        self._poll = select.epoll()
+        for fd in (self._signals.fd, self._me.bell.fd, self._lifeline):
+            if fd is not None:
+                self._poll.register(fd, select.EPOLLIN)
+        self._executor = Executor(
+            self._poll, self._launcher, self._me.ledger, self._clock, self._store.location.logs_dir
+        )
+        emit("worker.started", worker=self._me.id, slots=self._me.concurrency)
+
+    @property
+    def worker_id(self) -> str:
+        return self._me.id
+
+    def run(self) -> None:
+        """Until told to stop and everything is reported."""
+        while not self.ended:
+            self._wait(self.turn())
+        self._leave()
+
+    def turn(self) -> float:
+        """Do all there is to do now; returns how many seconds to sleep at most."""
+        try:
+            self._obey()
+            if self._signals.child:
+                self._signals.child = False
+                self._collect(self._executor.reap())
+            self._collect(self._executor.on_time())
+            self._start_jobs()
+            if self._desk.is_due(len(self._executor), self._me) and not self._poll.poll(0):
+                # Nothing else is ready, so now is the time for the disk.
+                self._desk.exchange(len(self._executor), self._me)
+                self._start_jobs()
+        except WorkerFenced:
+            self._fenced()
+        self._check_stopped()
+        return self._pause()
+
+    def _wait(self, seconds: float) -> None:
+        for fd, _ in self._poll.poll(max(seconds, 0)):
+            if fd == self._signals.fd:
+                self._signals.drain()
+            elif fd == self._me.bell.fd:
+                self._hear(self._me.bell.heard())
+            elif fd == self._lifeline:
+                self._orphaned()
+            else:
+                self._executor.on_ready(fd)
+
+    def _pause(self) -> float:
+        if self.ended or self._signals.child:
+            return 0.0
+        until = min(self._executor.next_time, self._desk.wake_at(), self._stop_at)
+        if len(self._executor):
+            until = min(until, self._fence_at())
+        return until - self._clock.monotonic()
+
+    def _collect(self, ended: list[Ended]) -> None:
+        for attempt in ended:
+            self._desk.pace.learn(attempt.seconds)
+            self._desk.report(attempt.job, attempt.outcome, attempt.index)
+
+    def _start_jobs(self) -> None:
+        desk = self._desk
+        free = self._me.concurrency - len(self._executor)
+        while desk.ahead and free > 0 and self._clock.monotonic() >= desk.not_before:
+            job = desk.ahead.popleft()
+            try:
+                failed = self._executor.start(job, desk.settings)
+            except Shortage as shortage:
+                desk.ahead.appendleft(job)
+                desk.give_back()
+                desk.not_before = self._clock.monotonic() + _SHORTAGE_PAUSE
+                emit("worker.shortage", reason=str(shortage))
+                return
+            desk.last_start = self._clock.monotonic()
+            if failed is not None:
+                self._collect([failed])
+            else:
+                free -= 1
+
+    # --- what others want -----------------------------------------------------------------------------------
+
+    def _hear(self, rings: bytes) -> None:
+        if doorbell.JOB in rings:
+            self._desk.rung()
+        if doorbell.CONTROL in rings or doorbell.RESCUE in rings:
+            self._heart.beat_now()
+
+    def _obey(self) -> None:
+        heart = self._heart
+        if heart.crash is not None:
+            raise heart.crash
+        if heart.fenced:
+            raise WorkerFenced(f"worker {self._me.id} was declared dead")
+        if len(self._executor) and self._clock.monotonic() >= self._fence_at():
+            self._fence_ourselves()
+        self._desk.settings = heart.settings
+        self._executor.kill_grace = heart.settings.kill_grace / 1000
+        heart.running = len(self._executor)
+        self._obey_signals()
+        if self.over or heart.settings.shutdown:
+            self.stop()
+        orders, heart.orders = heart.orders, None
+        if orders is not None:
+            if orders.control is not None:
+                how, _, grace = orders.control.partition(" ")
+                self.stop(now=how == "now", grace_ms=int(grace) if grace else None)
+            for seq in orders.cancel:
+                self._cancel(seq)
+
+    def _obey_signals(self) -> None:
+        if self._signals.stops > self._handled_stops:
+            self._handled_stops = self._signals.stops
+            if self._interrupted is not None:
+                self._interrupted()
+            else:
+                self.stop(now=self._handled_stops > 1)
+
+    def _cancel(self, seq: int) -> None:
+        if not self._executor.stop(seq, kinds.CANCELLED, "cancelled while it ran"):
+            self._desk.cancel_ahead(seq)
+
+    def stop(self, *, now: bool = False, grace_ms: int | None = None) -> None:
+        """Stop claiming; let running jobs finish for the grace time (none if `now`), then end them."""
+        wanted = "now" if now else "drain"
+        if self._stopping in ("now", wanted):
+            return
+        emit("worker.stopping", worker=self._me.id, how=wanted, running=len(self._executor))
+        self._stopping = wanted
+        self._desk.closed = True
+        self._desk.give_back()
+        grace = self._heart.settings.stop_grace if grace_ms is None else grace_ms
+        wait = 0.0 if now else grace / 1000
+        self._stop_at = min(self._stop_at, self._clock.monotonic() + wait)
+
+    def _check_stopped(self) -> None:
+        if not self._stopping:
+            return
+        if len(self._executor) and self._clock.monotonic() >= self._stop_at:
+            self._stop_at = NEVER
+            self._executor.stop_all(
+                kinds.RELEASED, "stopped with its worker", self._executor.kill_grace
+            )
+        self.ended = not len(self._executor) and not self._desk.reports
+
+    def _orphaned(self) -> None:
+        """Our supervisor is gone. In the background we carry on; in the foreground nobody may outlive it."""
+        assert self._lifeline is not None
+        self._poll.unregister(self._lifeline)
+        self._lifeline = None
+        emit("worker.orphaned", worker=self._me.id)
+        if self.stop_when_orphaned:
+            self.stop(now=True)
+
+    # --- leases ---------------------------------------------------------------------------------------------
+
+    def _fence_at(self) -> float:
+        """When to end our own commands because the lease could not be renewed."""
+        settings = self._heart.settings
+        margin = min(settings.kill_grace / 1000 + _FENCE_MARGIN, settings.worker_lease / 2000)
+        return self._heart.confirmed + settings.worker_lease / 1000 - margin
+
+    def _fence_ourselves(self) -> None:
+        """Before anybody else may claim them, our commands are gone."""
+        emit("worker.self_fenced", worker=self._me.id)
+        self._desk.not_before = self._clock.monotonic() + 0.1  # no new ones until the store answers
+        self._executor.stop_all(
+            kinds.LOST, "stopped: its worker could not renew its lease", self._executor.kill_grace
+        )
+
+    def _fenced(self) -> None:
+        """We were declared dead: our claims are gone. End what runs, forget it, come back as a new worker."""
+        emit("worker.fenced", worker=self._me.id)
+        self._executor.stop_all(kinds.LOST, "its worker was declared dead", 0.0)
+        while len(self._executor):
+            self._wait(0.02)
+            self._executor.reap()
+            for attempt in self._executor.on_time():
+                emit("job.stale", seq=attempt.job.seq, claim=attempt.job.claim)
+        self._desk.forget_all()
+        self._me.close()
+        self._poll.close()
+        self._enter()
+
+    def _leave(self) -> None:
+        self._heart.stop()
+        try:
+            self._store.forget(self._me.id)
+        except StoreError as error:
+            emit("store.away", error=error.message, failures=1)
+        self._me.close()
+        self._poll.close()
+        self._launcher.close()
+        emit("worker.stopped", worker=self._me.id)

@@ -1,0 +1,55 @@
+"""A worker as the store and its machine know it: its row, its doorbell, its ledger."""
+
+from __future__ import annotations
+
+import os
+
+from queuectl import system
+from queuectl.doorbell import Bell
+from queuectl.store.messages import Worker
+from queuectl.worker.ledger import Ledger, ledger_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from queuectl.store.api import Store
+
+# Beyond the slots: claimed ahead, and ended but not reported yet.
+_SPARE_MARKS = 4096
+
+
+class Membership:
+    """One incarnation. A worker that was declared dead leaves it and makes a new one."""
+
+    def __init__(
+        self, store: Store, *, concurrency: int, queues: tuple[str, ...] | None, supervisor: int | None
+    ) -> None:
+        self.concurrency = concurrency
+        self._queues = queues
+        self._supervisor = supervisor
+        self.host = system.hostname()
+        self.id = f"{self.host}-{os.getpid()}-{os.urandom(3).hex()}"
+        run_dir = store.location.run_dir
+        self.bell = Bell(run_dir, self.id)
+        self.ledger = Ledger(ledger_path(run_dir, self.id), concurrency + _SPARE_MARKS)
+
+    def register(self, store: Store, lease_ms: int, now: int) -> None:
+        identity = system.identify()
+        assert identity is not None
+        worker = Worker()
+        worker.id = self.id
+        worker.host = self.host
+        worker.pid = os.getpid()
+        worker.identity = identity.encode()
+        worker.session = os.getsid(0)
+        worker.state = "alive"
+        worker.started_at = worker.seen_at = now
+        worker.concurrency = self.concurrency
+        worker.running = 0
+        worker.queues = None if self._queues is None else ",".join(self._queues)
+        worker.supervisor = self._supervisor
+        worker.control = None
+        store.register(worker, lease_ms)
+
+    def close(self) -> None:
+        self.bell.close()
+        self.ledger.close()

@@ -1,0 +1,38 @@
+"""What a process does before it becomes a worker: what its jobs inherit, and what they must not."""
+
+from __future__ import annotations
+
+import os
+
+from queuectl import system
+
+# Ours alone: a job that starts a worker must not make that worker part of its own process tree.
+_OURS = (system.TOKEN_VARIABLE, "QUEUECTL_JOB_ID", "QUEUECTL_ATTEMPT", "QUEUECTL_QUEUE")
+_FAILPOINTS = ("QUEUECTL_FAILPOINT", "QUEUECTL_ENABLE_FAILPOINTS")
+
+
+def job_environment(url: str) -> dict[str, str]:
+    """The environment every job starts from: the worker's own. `queuectl` in a job finds the same store."""
+    environment = {k: v for k, v in os.environ.items() if k not in _OURS + _FAILPOINTS}
+    environment["QUEUECTL_DB"] = url
+    return environment
+
+
+def daemon_environment() -> dict[str, str]:
+    """For a process that outlives its caller, which may be a job."""
+    return {k: v for k, v in os.environ.items() if k not in _OURS}
+
+
+def keep_descriptors_private() -> None:
+    """Commands get stdin, stdout and stderr, and no other descriptor that we were started with."""
+    directory = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
+    try:
+        names = os.listdir(directory)
+    except OSError:
+        return
+    for name in names:
+        try:
+            if int(name) > 2:
+                os.set_inheritable(int(name), False)
+        except OSError:
+            pass  # the one that listed the directory

@@ -1,0 +1,51 @@
+"""Signals only set flags and wake the loop; the loop acts."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from queuectl import system
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+
+
+class Signals:
+    """Flags set by signal handlers, and a pipe that wakes whoever waits on `fd`."""
+
+    def __init__(self) -> None:
+        self.stops = 0  # how often somebody asked us to stop
+        self.child = True  # a child may have ended; True at first, so that nothing is missed
+        self.fd, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._old_wakeup = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+        self._old = {signum: signal.signal(signum, self._stop) for signum in system.STOP_SIGNALS}
+        self._old[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, self._child)
+        self._old[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    def _stop(self, signum: int, frame: FrameType | None) -> None:
+        self.stops += 1
+
+    def _child(self, signum: int, frame: FrameType | None) -> None:
+        self.child = True
+
+    def wake(self) -> None:
+        """Wake the loop from another thread."""
+        try:
+            os.write(self._writer, b"\0")
+        except BlockingIOError:
+            pass  # full of wake-ups already
+
+    def drain(self) -> None:
+        try:
+            os.read(self.fd, 4096)
+        except BlockingIOError:
+            pass
+
+    def close(self) -> None:
+        for signum, handler in self._old.items():
+            signal.signal(signum, handler)
+        signal.set_wakeup_fd(self._old_wakeup)
+        os.close(self.fd)
+        os.close(self._writer)

@@ -1,0 +1,186 @@
+"""Starts worker processes, watches them, starts crashed ones again. Knows nothing of jobs or SQL.
+
+When a worker crashes it rings the others' doorbells, so that they free its jobs at once; a lone worker's
+successor does that as its first act.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import select
+import signal
+import subprocess
+
+from queuectl import doorbell, system
+from queuectl.core.backoff import EXPONENTIAL, Backoff, delay_ms
+from queuectl.events import emit
+from queuectl.worker.child import NEVER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from queuectl.clock import Clock
+    from queuectl.worker.signals import Signals
+
+_HEALTHY = 60.0  # seconds; a worker that lived so long had a good start
+# The first crash is answered at once, then 1, 2, 4 … up to 60 seconds.
+_BACKOFF = Backoff(strategy=EXPONENTIAL, base=2, delay=0, longest=60_000, jitter=0)
+
+PREFIX = "supervisor-"
+
+
+class Slot:
+    """One worker process that shall exist."""
+
+    __slots__ = ("crashes", "process", "start_at", "started")
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[bytes] | None = None
+        self.crashes = 0
+        self.start_at = 0.0
+        self.started = 0.0
+
+
+class Supervisor:
+    """Keeps `count` workers alive until they end by themselves or we are told to stop."""
+
+    def __init__(
+        self, command: Sequence[str], count: int, run_dir: str, clock: Clock, signals: Signals
+    ) -> None:
+        self._command = command
+        self._run_dir = run_dir
+        self._clock = clock
+        self._signals = signals
+        self._slots = [Slot() for _ in range(count)]
+        self._forwarded = 0
+        # Workers hold the reading end: it ends when we do, however we do.
+        self._lifeline, self._held = os.pipe()
+        self._card = Card(run_dir)
+
+    def run(self) -> None:
+        while self._slots:
+            self._start_due()
+            self._sleep()
+            self._forward_stops()
+            self._collect()
+        self._card.remove()
+
+    def _start_due(self) -> None:
+        now = self._clock.monotonic()
+        for slot in self._slots:
+            if slot.process is None and now >= slot.start_at and not self._forwarded:
+                slot.started = now
+                slot.process = subprocess.Popen(
+                    [*self._command, "--lifeline", str(self._lifeline)],
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=(self._lifeline,),
+                    process_group=0,  # Ctrl+C is for us; we tell them
+                )
+        self._card.write(len(self._slots), sum(slot.crashes for slot in self._slots))
+
+    def _sleep(self) -> None:
+        waiting = [slot.start_at for slot in self._slots if slot.process is None]
+        pause = min(waiting, default=NEVER) - self._clock.monotonic()
+        poll = select.poll()
+        poll.register(self._signals.fd, select.POLLIN)
+        poll.poll(None if pause == NEVER else max(pause, 0) * 1000)
+        self._signals.drain()
+
+    def _forward_stops(self) -> None:
+        while self._forwarded < self._signals.stops:
+            self._forwarded += 1
+            for slot in self._slots:
+                if slot.process is not None:
+                    # Our own child and not reaped yet: the number cannot mean anybody else.
+                    slot.process.send_signal(
+                        signal.SIGTERM if self._forwarded < 3 else signal.SIGKILL
+                    )
+
+    def _collect(self) -> None:
+        for slot in self._slots[:]:
+            if slot.process is None:
+                ended = bool(self._forwarded)  # it was about to be started again; not any more
+            else:
+                ended = self._ended(slot, slot.process)
+            if ended:
+                self._slots.remove(slot)
+
+    def _ended(self, slot: Slot, process: subprocess.Popen[bytes]) -> bool:
+        """Whether this worker is done for good; a crashed one is scheduled to start again."""
+        code = process.poll()
+        if code is None:
+            return False
+        if code == 0 or self._forwarded:
+            return True
+        now = self._clock.monotonic()
+        slot.crashes = 1 if now - slot.started > _HEALTHY else slot.crashes + 1
+        delay = delay_ms(_BACKOFF, slot.crashes - 2) / 1000 if slot.crashes > 1 else 0.0
+        slot.process = None
+        slot.start_at = now + delay
+        how = f"exit code {code}" if code > 0 else system.signal_name(-code)
+        when = f"in {delay:g} s" if delay else "now"
+        emit("worker.crashed", pid=process.pid, how=how, when=when)
+        doorbell.ring(self._run_dir, doorbell.RESCUE)
+        return False
+
+
+class Card:
+    """A supervisor's entry in the run directory; the lock on it says that it lives, whatever its pid."""
+
+    def __init__(self, run_dir: str) -> None:
+        self.path = os.path.join(run_dir, f"{PREFIX}{os.getpid()}")
+        flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+        self._fd = os.open(self.path, flags, 0o600)
+        fcntl.flock(self._fd, fcntl.LOCK_EX)
+        self._last = ""
+
+    def write(self, wanted: int, crashes: int) -> None:
+        identity = system.identify()
+        assert identity is not None
+        text = json.dumps({"identity": identity.encode(), "wanted": wanted, "crashes": crashes})
+        if text != self._last:
+            self._last = text
+            os.ftruncate(self._fd, 0)
+            os.pwrite(self._fd, text.encode(), 0)
+
+    def remove(self) -> None:
+        os.unlink(self.path)
+        os.close(self._fd)
+
+
+def supervisors(run_dir: str) -> list[tuple[system.Identity, dict[str, object]]]:
+    """The living supervisors of a store on this machine; cards of dead ones are removed."""
+    found = []
+    try:
+        names = os.listdir(run_dir)
+    except FileNotFoundError:
+        return []
+    for name in names:
+        if name.startswith(PREFIX):
+            card = _read_card(os.path.join(run_dir, name))
+            if card is not None:
+                found.append((system.Identity.decode(str(card["identity"])), card))
+    return found
+
+
+def _read_card(path: str) -> dict[str, object] | None:
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return None
+    with open(fd, "r+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            text = file.read()
+            card = json.loads(text) if text else None
+            return card if isinstance(card, dict) else None
+        # Nobody holds it: its supervisor died without a word.
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            pass
+    return None
