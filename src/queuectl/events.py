@@ -22,5 +22,5 @@ def subscribe(subscriber: Subscriber) -> Callable[[], None]:
 
 def emit(name: str, **fields: object) -> None:
     """Tell all subscribers. With none, it costs next to nothing."""
-    for subscriber in _subscribers:
+    for subscriber in tuple(_subscribers):  # one may leave while it listens
         subscriber(name, fields)

@@ -134,6 +134,7 @@ class Queue:
         nameless = [job for job in jobs if job.id is None]
         for job in nameless:
             job.id = next(ids)
+            job.made = True
         return nameless
 
     def _taken(self, made: list[NewJob]) -> bool:
@@ -206,11 +207,14 @@ class Queue:
         self, ids: Sequence[str] | None = None, *, filter: JobFilter | None = None, timeout: float | None = None
     ) -> bool:
         """Until these jobs have ended; False if the time was up first. Says nothing about success."""
+        if ids is not None and not ids:
+            return True  # an empty filter would mean all jobs
         for id in ids or ():
             self.get(id)
-        for _ in self.watch(filter or JobFilter(ids=tuple(ids or ())), timeout=timeout):
+        left = 0
+        for left in self.watch(filter or JobFilter(ids=tuple(ids or ())), timeout=timeout):
             pass
-        return self.store.unfinished(filter or JobFilter(ids=tuple(ids or ()))) == 0
+        return left == 0
 
     def watch(self, filter: JobFilter, *, timeout: float | None = None) -> Iterator[int]:
         """How many of these jobs have not ended, again whenever the store changes, until none is left."""
@@ -318,14 +322,16 @@ class Queue:
 
     def set_config(self, key: str, value: str | None) -> None:
         """Store a setting for all who use this store (None: remove it) and tell the workers."""
-        from queuectl.config.sources import load
+        from queuectl.config.sources import find_key, load, to_stored
 
+        name = find_key(key).name
+        text = None if value is None else to_stored(key, value)[1]
         stored = self.store.stored_config()
-        stored.pop(key, None)
-        if value is not None:
-            stored[key] = value
+        stored.pop(name, None)
+        if text is not None:
+            stored[name] = text
         self.settings = load(stored)  # refuses a combination that makes no sense before it is stored
-        self.store.put_config(key, value, self.clock.now())
+        self.store.put_config(name, text, self.clock.now())
         doorbell.ring(self.store.location.run_dir, doorbell.CONTROL)
 
     def reset_config(self) -> int:

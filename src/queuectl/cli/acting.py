@@ -10,9 +10,9 @@ import sys
 
 from queuectl.cli.listing import every_job
 from queuectl.cli.output import clean, confirm, plural, print_json, print_json_array, say
-from queuectl.cli.selection import add_filters, filter_from, has_filter
+from queuectl.cli.selection import add_filters, filter_from, has_filter, in_states
+from queuectl.core.states import PROCESSING
 from queuectl.errors import InvalidInput, QueuectlError, Refused
-from queuectl.queue import JobFilter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from queuectl.core.job import Job
-    from queuectl.queue import Queue
+    from queuectl.queue import JobFilter, Queue
 
     T = TypeVar("T")
 
@@ -29,32 +29,32 @@ _FIRST_IDS = 10
 
 
 class Action:
-    """One thing that can be done to jobs. `sources` are the states that it may start from."""
+    """One thing that can be done to jobs: how, from which states, and the words for it."""
 
-    verb = ""
-    sources: tuple[str, ...] = ()
+    __slots__ = ("done", "many", "one", "settle", "sources", "vanishes", "verb")
 
-    def one(self, queue: Queue, id: str) -> Job:
-        """Do it to one job, and return the job as it should be shown."""
-        raise NotImplementedError
+    def __init__(
+        self,
+        verb: str,
+        done: str,
+        *,
+        sources: tuple[str, ...],
+        one: Callable[[Queue, str], Job],
+        many: Callable[[Queue, JobFilter], int],
+        settle: Callable[[Queue, Sequence[Job]], list[Job | QueuectlError]] | None = None,
+        vanishes: bool = False,
+    ) -> None:
+        self.verb = verb  # "cancel", for questions
+        self.done = done  # "cancelled", for answers
+        self.sources = sources
+        self.one = one
+        self.many = many
+        self.settle = settle or _as_they_are  # waits for what goes on in the background
+        self.vanishes = vanishes  # the jobs are gone afterwards
 
-    def many(self, queue: Queue, filter: JobFilter) -> int:
-        """Do it to all jobs of a filter; returns how many."""
-        raise NotImplementedError
 
-    def settle(self, _queue: Queue, jobs: Sequence[Job]) -> list[Job | QueuectlError]:
-        """Wait for what goes on in the background; what has failed comes back as its error."""
-        return list(jobs)
-
-    def afterwards(self, queue: Queue, job: Job) -> Job:
-        """The job as it is now."""
-        return queue.store.get(job.id) or job
-
-    def said(self, job: Job) -> str:
-        raise NotImplementedError
-
-    def said_of_many(self, count: int) -> str:
-        raise NotImplementedError
+def _as_they_are(_queue: Queue, jobs: Sequence[Job]) -> list[Job | QueuectlError]:
+    return list(jobs)
 
 
 def add_targets(parser: argparse.ArgumentParser, *, state: bool = True) -> None:
@@ -116,7 +116,9 @@ def _on_ids(queue: Queue, options: argparse.Namespace, action: Action) -> int:
     settled, failed = _sort_out(action.settle(queue, jobs), single=single, as_json=options.json)
     if not options.json:
         for job in settled:
-            print(action.said(job))
+            # One that runs on has been asked to stop, and its worker will do it.
+            done = "is being stopped" if job.state == PROCESSING else action.done
+            print(f"✓ Job {clean(job.id)} {done}")
     elif single:
         print_json(settled[0].to_dict())
     else:
@@ -157,19 +159,18 @@ def _on_filter(queue: Queue, options: argparse.Namespace, action: Action) -> int
     return _carry_out(queue, wanted, options, action)
 
 
-def _carry_out(
-    queue: Queue, wanted: JobFilter, options: argparse.Namespace, action: Action
-) -> int:
+def _carry_out(queue: Queue, wanted: JobFilter, options: argparse.Namespace, action: Action) -> int:
     # Only JSON needs to know every job; a count is enough for people, however many there are.
     before = list(every_job(queue, wanted)) if options.json else []
-    running = JobFilter(**{**_fields(wanted), "states": ("processing",)})
-    going = list(every_job(queue, running)) if "processing" in wanted.states else []
+    going = []
+    if PROCESSING in wanted.states:
+        going = list(every_job(queue, in_states(wanted, (PROCESSING,))))
     count = action.many(queue, wanted)
     stopped, worst = _sort_out(action.settle(queue, going), single=False, as_json=options.json)
     if options.json:
-        print_json_array(action.afterwards(queue, job).to_dict() for job in before)
+        print_json_array(_afterwards(queue, job, action).to_dict() for job in before)
     else:
-        print(action.said_of_many(count - len(going) + len(stopped)))
+        print(f"✓ {plural(count - len(going) + len(stopped), 'job')} {action.done}")
     return worst
 
 
@@ -178,14 +179,14 @@ def _possible(filter: JobFilter, action: Action) -> JobFilter:
     wanted = tuple(s for s in action.sources if not filter.states or s in filter.states)
     if not wanted:
         raise Refused(
-            f"{' and '.join(filter.states)} jobs: {action.verb} is not possible",
-            "it is for these: " + ", ".join(action.sources),
+            f"cannot {action.verb} jobs that are {' or '.join(filter.states)}",
+            "only these: " + ", ".join(action.sources),
         )
-    return JobFilter(**{**_fields(filter), "states": wanted})
+    return in_states(filter, wanted)
 
 
-def _fields(filter: JobFilter) -> dict[str, object]:
-    return {name: getattr(filter, name) for name in JobFilter.__slots__}
+def _afterwards(queue: Queue, job: Job, action: Action) -> Job:
+    return job if action.vanishes else queue.store.get(job.id) or job
 
 
 def _say_dry(action: Action, count: int, first: list[str], *, as_json: bool) -> None:

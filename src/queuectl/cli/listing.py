@@ -137,9 +137,7 @@ def _chain(first: Job, rest: Iterable[Job]) -> Iterator[Job]:
     yield from rest
 
 
-def _say_more(
-    queue: Queue, filter: JobFilter, found: _Count, options: argparse.Namespace
-) -> None:
+def _say_more(queue: Queue, filter: JobFilter, found: _Count, options: argparse.Namespace) -> None:
     total = queue.store.count(filter)
     if total <= options.offset + found.total or found.last is None:
         return

@@ -104,8 +104,8 @@ def print_table(
     while True:
         batch = [[clean(cell) for cell in row] for row in islice(source, _TABLE_BATCH)]
         lines += batch
-        for line in batch:
-            widths = [max(pair) for pair in zip(widths, map(len, line), strict=True)]
+        for column, cells in enumerate(zip(*batch, strict=True)):
+            widths[column] = max(widths[column], *map(len, cells))
         _print_lines(lines, widths, titles, state_column)
         if len(batch) < _TABLE_BATCH:
             return
@@ -123,7 +123,7 @@ def _print_lines(
         cells = [cell.ljust(width) for cell, width in zip(line[:-1], widths[:-1], strict=True)]
         if number >= titles and 0 <= state_column < len(cells):
             cells[state_column] = paint(cells[state_column], line[state_column])
-        print("  ".join([*cells, last]).rstrip())
+        sys.stdout.write("  ".join([*cells, last]).rstrip() + "\n")
 
 
 def _screen_width() -> int:

@@ -59,6 +59,19 @@ def has_filter(options: argparse.Namespace) -> bool:
     return any(getattr(options, name, None) is not None for name in _FILTERS)
 
 
+def in_states(filter: JobFilter, wanted: tuple[str, ...]) -> JobFilter:
+    """The same filter for these states."""
+    return JobFilter(
+        ids=filter.ids,
+        states=wanted,
+        queue=filter.queue,
+        tag=filter.tag,
+        text=filter.text,
+        created_after=filter.created_after,
+        created_before=filter.created_before,
+    )
+
+
 def parse_states(words: list[str]) -> tuple[str, ...]:
     """States in any case, repeated or as a comma list; `all` restricts nothing."""
     if not words:

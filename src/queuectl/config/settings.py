@@ -1,4 +1,4 @@
-"""What there is to set: every key with its type, default and meaning, and the object that holds the values.
+"""What there is to set: every key with its type, default and meaning; and the values' object.
 
 Where a value comes from is left to `sources`.
 """
@@ -105,9 +105,15 @@ def _size(text: str, name: str) -> object:
     digits = text.strip().lower()
     unit = digits.lstrip("0123456789")
     number = digits[: len(digits) - len(unit)]
-    if not number or unit.strip() not in _SIZES:
+    if not 0 < len(number) < 16 or unit.strip() not in _SIZES:
         raise InvalidInput(f"{name} must be a size, not {text!r}", "like 64k, 10m or 1g")
     return int(number) * _SIZES[unit.strip()]
+
+
+def _program(text: str, name: str) -> object:
+    if not text.startswith("/") or "\0" in text:
+        raise InvalidInput(f"{name} must be the full path of a program, not {text!r}")
+    return text
 
 
 def _show_duration(value: object) -> str:
@@ -197,7 +203,7 @@ KEYS = {
             _show_duration,
         ),
         Key("worker-mode", _choice("background", "foreground"), "background", "of `worker start`"),
-        Key("shell", lambda text, name: _program(text, name), "/bin/sh", "runs shell lines with -c"),
+        Key("shell", _program, "/bin/sh", "runs shell lines with -c"),
         Key("output-inline", _size, "16384", "output up to this size is kept in the store"),
         Key("output-max", _size, "10485760", "most output kept of one attempt, head and tail"),
         Key(
@@ -221,11 +227,17 @@ KEYS = {
             "full",
             "full: acknowledged means fsynced; normal: the last moments can be lost at power loss",
         ),
-        Key("shutdown", _flag, "false", "true stops all workers; `worker start` resets it", _show_flag),
+        Key(
+            "shutdown",
+            _flag,
+            "false",
+            "true stops all workers; `worker start` resets it",
+            _show_flag,
+        ),
     )
 }
 
-# Other names of the same thing; `max-attempts` counts the first run too and is handled in `sources`.
+# Other names of the same thing; `max-attempts` counts the first run too, see `sources`.
 ALIASES = {
     "default-max-retries": "max-retries",
     "retry-delay": "job-retry-delay",
@@ -238,16 +250,10 @@ ALIASES = {
 ATTEMPTS_ALIASES = ("max-attempts", "default-max-tries", "max-tries")
 
 
-def _program(text: str, name: str) -> object:
-    if not text.startswith("/") or "\0" in text:
-        raise InvalidInput(f"{name} must be the full path of a program, not {text!r}")
-    return text
-
-
 class Settings:
     """All values, parsed. Durations are milliseconds, sizes bytes."""
 
-    __slots__ = tuple(name.replace("-", "_") for name in KEYS)
+    __slots__ = (*(name.replace("-", "_") for name in KEYS), "policy")
 
     max_retries: int
     backoff_strategy: str
@@ -273,6 +279,7 @@ class Settings:
     keep_dead: int | None
     durability: str
     shutdown: bool
+    policy: Policy  # what decides the fate of a failed job
 
     def __init__(self, texts: Mapping[str, str] | None = None) -> None:
         for name, key in KEYS.items():
@@ -283,14 +290,17 @@ class Settings:
                 "worker-lease must be at least twice worker-heartbeat-interval",
                 "one late heartbeat must not cost a worker its jobs",
             )
-
-    def policy(self) -> Policy:
-        """What decides the fate of a failed job."""
-        backoff = Backoff(
-            strategy=self.backoff_strategy,
-            base=self.backoff_base,
-            delay=self.job_retry_delay,
-            longest=self.backoff_max,
-            jitter=self.backoff_jitter,
+        self.policy = Policy(
+            Backoff(
+                strategy=self.backoff_strategy,
+                base=self.backoff_base,
+                delay=self.job_retry_delay,
+                longest=self.backoff_max,
+                jitter=self.backoff_jitter,
+            ),
+            self.crash_limit,
         )
-        return Policy(backoff, self.crash_limit)
+
+    @staticmethod
+    def names() -> list[str]:
+        return [name.replace("-", "_") for name in KEYS]

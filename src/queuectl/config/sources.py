@@ -87,12 +87,13 @@ def _file() -> dict[str, str]:
     try:
         with open(path, "rb") as file:
             table = tomllib.load(file)
-    except (OSError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:  # not TOML, or not UTF-8
         raise InvalidInput(f"cannot read {path}: {error}", "correct it or move it away") from None
     texts = {}
     for name, value in table.items():
         text = str(value).lower() if isinstance(value, bool) else str(value)
-        key, texts[find_key(name).name] = to_stored(name, text)
+        key, stored = to_stored(name, text)
+        texts[key.name] = stored
     return texts
 
 

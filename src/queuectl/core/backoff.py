@@ -26,8 +26,8 @@ class Backoff:
 def delay_ms(policy: Backoff, failures: int, random: float = 0.0) -> int:
     """The wait after the n-th failed run: `base ** n` seconds, `delay * n`, or `delay`.
 
-    `random` in [0, 1) spreads the result over ± jitter (a fraction of the delay), so that jobs which failed
-    together do not come back together.
+    `random` in [0, 1) spreads the result over ± jitter (a fraction of the delay), so that jobs
+    which failed together do not come back together.
     """
     if policy.strategy == EXPONENTIAL:
         delay = _power_ms(policy.base, failures, policy.longest)

@@ -1,7 +1,8 @@
 """How captured output is packed: pieces of stdout and stderr in order, each with its time.
 
-The same bytes stand in the store (short output) and in a log file (long output), so there is one reader.
-A piece is a 9-byte head (stream, milliseconds since the start of the attempt, length) and its data.
+The same bytes stand in the store (short output) and in a log file (long output), so one reader
+does. A piece is a 9-byte head (stream, milliseconds since the start of the attempt, length) and its
+data.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ids of jobs: which ones we accept, and the short sortable ones that we make.
 
-An id of ours is 13 letters and digits: milliseconds since 2025 (40 bits), then 25 random bits, counted up
-within one batch. Ids made later sort later.
+An id of ours is 13 letters and digits: milliseconds since 2025 (40 bits), then 25 random bits,
+counted up within one batch. Ids made later sort later.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _RANDOM_BITS = 25
 
 
 def check_id(text: object, what: str = "id") -> str:
-    """The id if it is a good one; it goes into file names, URLs and shell lines, so we are strict."""
+    """The id if it is a good one; ids go into URLs and shell lines, so we are strict."""
     if not isinstance(text, str):
         raise InvalidInput(f"{what} must be text, not {type(text).__name__}", 'like "job1"')
     if not re.fullmatch(_VALID, text):
@@ -43,7 +43,7 @@ def new_ids(now_ms: int, random_bits: int) -> Iterator[str]:
     while True:
         high = number >> 20
         prefix = _encode(high)
-        # The last four characters are counted here: encoding the front once keeps bulk enqueue fast.
+        # The last four characters are counted here: encoding the front once keeps bulk fast.
         for low in range(number & 0xFFFFF, 1 << 20):
             yield prefix + pairs[low >> 10] + pairs[low & 1023]
         number = (high + 1) << 20

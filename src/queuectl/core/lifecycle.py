@@ -1,6 +1,6 @@
 """What happens to a job after an attempt: decide(job, outcome, …) -> Report.
 
-The one place where retries, dead letters and cancellations are decided; the store only carries it out.
+The one place that decides on retries, dead letters and cancellations; the store carries it out.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Report:
 
 
 class Policy:
-    """The settings that decide: the configured backoff and how often a job may take its worker along."""
+    """The settings that decide: the backoff, and how often a job may take its worker along."""
 
     __slots__ = ("backoff", "crash_limit")
 
@@ -90,8 +90,8 @@ def _failed(job: Job, outcome: Outcome, policy: Policy, *, now: int, random: flo
     if job.attempts > job.max_retries:
         report.state = DEAD
     elif crashed and report.lost == 1:
-        # The first loss is most likely the worker's fault: run again at once. From the second on the job
-        # itself is suspect and waits like any failure.
+        # The first loss is most likely the worker's fault: run again at once. From the second on
+        # the job itself is suspect and waits like any failure.
         report.state = PENDING
     else:
         report.run_at = now + delay_ms(backoff_of(job, policy.backoff), job.attempts, random)
@@ -100,9 +100,9 @@ def _failed(job: Job, outcome: Outcome, policy: Policy, *, now: int, random: flo
 
 def backoff_of(job: Job, configured: Backoff) -> Backoff:
     """The job's own values where it has any, the configured ones elsewhere."""
-    if job.backoff_strategy is None and job.backoff_base is None:
-        if job.retry_delay is None and job.backoff_max is None:
-            return configured
+    own = (job.backoff_strategy, job.backoff_base, job.retry_delay, job.backoff_max)
+    if own == (None, None, None, None):
+        return configured
     return Backoff(
         strategy=job.backoff_strategy or configured.strategy,
         base=configured.base if job.backoff_base is None else job.backoff_base,

@@ -1,6 +1,6 @@
 """One job as somebody describes it -> NewJob, or an error that names the field and the remedy.
 
-Every way in (flags, JSON, files, Python) comes through here, so bad input is refused alike everywhere.
+Every way in (flags, JSON, files, Python) comes through here, so bad input is refused alike.
 """
 
 from __future__ import annotations
@@ -32,10 +32,30 @@ _QUEUE = r"[A-Za-z0-9_][A-Za-z0-9._\-:@=+]{0,63}"
 _TAG = r"[A-Za-z0-9_@+][A-Za-z0-9._\-:@=+/]{0,63}"
 _ENV_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
-# What the queue itself sets. A job pasted back as it was printed is fine: these are left out with a note.
+# What the queue itself sets. A job pasted back as it was printed is fine: they are left out, with a
+# note.
 SET_BY_QUEUE = frozenset(
-    "state attempts next_run_at created_at updated_at started_at finished_at exit_code signal "
-    "last_error worker_id output history runs lost host seq claim progress".split()
+    {
+        "state",
+        "attempts",
+        "next_run_at",
+        "created_at",
+        "updated_at",
+        "started_at",
+        "finished_at",
+        "exit_code",
+        "signal",
+        "last_error",
+        "worker_id",
+        "output",
+        "history",
+        "runs",
+        "lost",
+        "host",
+        "seq",
+        "claim",
+        "progress",
+    }
 )
 
 
@@ -106,6 +126,9 @@ def _check_argument(value: str, what: str) -> None:
         )
 
 
+_MEANT = {"cmd": "command", "args": "argv", "retries": "max_retries"}  # nearer in letters to others
+
+
 def _not_a_field(name: object, notes: Callable[[str], None] | None) -> None:
     if name in SET_BY_QUEUE:
         if notes is not None:
@@ -113,7 +136,7 @@ def _not_a_field(name: object, notes: Callable[[str], None] | None) -> None:
         return
     from difflib import get_close_matches
 
-    near = get_close_matches(str(name), list(_SETTERS), n=1, cutoff=0.5)
+    near = get_close_matches(_MEANT.get(str(name), str(name)), list(_SETTERS), n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else "known fields: " + ", ".join(sorted(_SETTERS))
     raise InvalidInput(f"unknown field {str(name)[:60]!r}", hint)
 
@@ -121,10 +144,10 @@ def _not_a_field(name: object, notes: Callable[[str], None] | None) -> None:
 def _check_combinations(raw: dict[str, object], job: NewJob) -> None:
     if not job.command:
         raise InvalidInput("the command is missing", 'give "command" (a shell line) or "argv"')
-    if raw.get("command") is not None and raw.get("argv") is not None:
-        # What we print carries both: `command` is then the list, quoted for reading.
-        if job.command != quote_argv(json.loads(job.argv or "[]")):
-            raise InvalidInput("both command and argv are given", "give one of the two")
+    both = raw.get("command") is not None and raw.get("argv") is not None
+    # What we print carries both: `command` is then the list, quoted for reading.
+    if both and job.command != quote_argv(json.loads(job.argv or "[]")):
+        raise InvalidInput("both command and argv are given", "give one of the two")
     if raw.get("run_at") is not None and raw.get("delay") is not None:
         raise InvalidInput("both run_at and delay are given", "give one of the two")
     given = [name for name in ("max_retries", "max_attempts", "max_tries") if name in raw]
@@ -139,7 +162,7 @@ def quote_argv(argv: list[str]) -> str:
     return shlex.join(argv)
 
 
-# --- one setter a field -------------------------------------------------------------------------------------
+# --- one setter a field ---------------------------------------------------------------------------
 
 
 def _set_id(job: NewJob, value: object, _: Defaults) -> None:
@@ -196,9 +219,10 @@ def _set_max_attempts(job: NewJob, value: object, _: Defaults) -> None:
 def _set_strategy(job: NewJob, value: object, _: Defaults) -> None:
     if value is not None and value not in STRATEGIES:
         raise InvalidInput(
-            f"unknown backoff_strategy {str(value)[:40]!r}", "choose one of " + ", ".join(STRATEGIES)
+            f"unknown backoff_strategy {str(value)[:40]!r}",
+            "choose one of " + ", ".join(STRATEGIES),
         )
-    job.backoff_strategy = value  # type: ignore[assignment]  # membership was checked
+    job.backoff_strategy = None if value is None else str(value)
 
 
 def _set_base(job: NewJob, value: object, _: Defaults) -> None:

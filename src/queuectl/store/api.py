@@ -1,4 +1,4 @@
-"""What a store must do: small protocols, one per kind of caller. Engines are behind it, callers before it.
+"""What a store must do: small protocols, one per kind of caller, and engines behind them.
 
 Everything is set-based, and `now` is always a parameter (epoch milliseconds).
 """

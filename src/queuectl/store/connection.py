@@ -1,4 +1,4 @@
-"""One SQLite connection: pragmas, transactions, translated errors. The only module that imports apsw.
+"""One SQLite connection: pragmas, transactions, translated errors. Nobody else imports apsw.
 
 A connection belongs to one process and one thread; it refuses to work after a fork.
 """
@@ -35,6 +35,7 @@ _OLDEST_ENGINE = (3, 51, 3)
 
 # What apsw raises for text that is no text (lone surrogates, from bytes on a command line).
 _DRIVER_ERRORS = (apsw.Error, UnicodeEncodeError)
+_UNIQUENESS = (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY)
 
 
 class Clash(StoreError):
@@ -86,7 +87,7 @@ class Connection:
         if self._pragma("application_id") == APPLICATION_ID:
             return
         tables = self._db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").get
-        # Asked again after the tables: a process that creates them sets the id in the same transaction.
+        # Asked again after the tables: who creates them sets the id in the same transaction.
         application = self._pragma("application_id")
         if application != APPLICATION_ID and (tables or application):
             raise StoreCorrupt(
@@ -97,7 +98,7 @@ class Connection:
         return int(str(self._db.execute(f"PRAGMA {name}").get))
 
     def relax_durability(self) -> None:
-        """Do not wait for the disk at each commit: the last moments before a power loss can be lost."""
+        """Do not wait for the disk at each commit: a power loss can then cost the last moments."""
         self._db.execute("PRAGMA synchronous = NORMAL")
 
     def all(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
@@ -144,7 +145,7 @@ class Connection:
 
     def data_version(self) -> int:
         """Changes whenever another connection has written."""
-        return int(self.all("PRAGMA data_version")[0][0])  # type: ignore[call-overload]
+        return int(str(self.all("PRAGMA data_version")[0][0]))
 
     def check_identity(self) -> None:
         """Refuse to go on when the file was deleted or replaced: our writes would reach nobody."""
@@ -155,7 +156,7 @@ class Connection:
         if not same:
             raise StoreReplaced(
                 f"{self.file} was deleted or replaced while it was in use",
-                "stop the workers (queuectl worker stop), put the right file back, start them again",
+                "stop the workers (queuectl worker stop), put the right file back, start again",
             )
 
     def _check_process(self) -> None:
@@ -190,7 +191,7 @@ class Connection:
             self._db.execute("ROLLBACK")
 
     def backup_to(self, target: str) -> None:
-        """A consistent copy of the whole database, private from its first byte; whole, or not there."""
+        """A consistent copy, private from its first byte; under its name it is whole or absent."""
         unfinished = f"{target}.{os.getpid()}.tmp"
         _remove(unfinished)  # of a process that died, whose pid is ours now
         _create_private(unfinished)
@@ -244,10 +245,7 @@ def translate(error: apsw.Error | UnicodeEncodeError, file: str) -> QueuectlErro
     """A driver's error in our words; it never leaves the store as it is."""
     if isinstance(error, UnicodeEncodeError):
         return InvalidInput(f"{error.object[:64]!r} is not text", "use valid UTF-8")
-    if isinstance(error, apsw.ConstraintError) and error.extendedresult in (
-        apsw.SQLITE_CONSTRAINT_UNIQUE,
-        apsw.SQLITE_CONSTRAINT_PRIMARYKEY,
-    ):
+    if isinstance(error, apsw.ConstraintError) and _extended_code(error) in _UNIQUENESS:
         return Clash(f"it exists already: {error} ({file})")
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return StoreBusy(
@@ -267,6 +265,10 @@ def translate(error: apsw.Error | UnicodeEncodeError, file: str) -> QueuectlErro
             "check its permissions, or choose another file with --db",
         )
     return StoreError(f"the database failed: {error} ({file})", "nothing was stored")
+
+
+def _extended_code(error: apsw.Error) -> int:
+    return int(getattr(error, "extendedresult", 0))  # apsw's types do not mention it
 
 
 def _check_engine() -> None:

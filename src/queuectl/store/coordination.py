@@ -1,6 +1,6 @@
 """Workers as the store knows them: registration, leases, orders, death; and the stored settings.
 
-A lease belongs to a worker, not to each job. Dead is final: a worker that was declared dead registers anew.
+A lease belongs to a worker, not to each job. Dead is final: who was declared dead registers anew.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from queuectl.store.messages import WORKER_COLUMNS, Orders, Worker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from queuectl.core.job import Job
     from queuectl.store.connection import Connection
 
@@ -60,14 +62,14 @@ class Coordination:
         return Orders(None if control is None else str(control), [int(str(r[0])) for r in cancel])
 
     def workers(self) -> list[Worker]:
-        rows = self.connection.all(
-            f"SELECT {_WORKER_COLUMNS} FROM workers ORDER BY started_at, id"
-        )
+        rows = self.connection.all(f"SELECT {_WORKER_COLUMNS} FROM workers ORDER BY started_at, id")
         return [_worker_from_row(row) for row in rows]
 
-    def control(self, worker_ids: list[str], request: str) -> None:
+    def control(self, worker_ids: Sequence[str], request: str) -> None:
         with self.connection.write("control") as db:
-            db.many("UPDATE workers SET control = ? WHERE id = ?", [(request, w) for w in worker_ids])
+            db.many(
+                "UPDATE workers SET control = ? WHERE id = ?", [(request, w) for w in worker_ids]
+            )
 
     def bury(self, worker: Worker) -> bool:
         """Declare a worker dead, unless it has renewed its lease since `worker` was read."""
@@ -96,7 +98,7 @@ class Coordination:
                 (worker_id, worker_id),
             )
 
-    # --- settings -------------------------------------------------------------------------------------------
+    # --- settings ---------------------------------------------------------------------------------
 
     def stored_config(self) -> dict[str, str]:
         rows = self.connection.all("SELECT key, value FROM config")
@@ -107,7 +109,10 @@ class Coordination:
         with self.connection.write("config") as db:
             db.run("DELETE FROM config WHERE key = ?", (key,))
             if value is not None:
-                db.run("INSERT INTO config (key, value, updated_at) VALUES (?, ?, ?)", (key, value, now))
+                db.run(
+                    "INSERT INTO config (key, value, updated_at) VALUES (?, ?, ?)",
+                    (key, value, now),
+                )
 
 
 def _worker_from_row(row: tuple[object, ...]) -> Worker:

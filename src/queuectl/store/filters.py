@@ -4,7 +4,11 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from queuectl.store.messages import JobFilter
+
+MOST_IDS = 10_000  # SQLite takes 32,766 parameters in one statement
 
 
 def where(filter: JobFilter, allowed: tuple[str, ...] = ()) -> tuple[str, list[object]]:
@@ -35,6 +39,16 @@ def where(filter: JobFilter, allowed: tuple[str, ...] = ()) -> tuple[str, list[o
         parts.append("(command LIKE ? ESCAPE '!' OR id LIKE ? ESCAPE '!')")
         values += [f"%{_escape(filter.text)}%"] * 2
     return " AND ".join(parts) or "1 = 1", values
+
+
+def portions(filter: JobFilter) -> Iterator[JobFilter]:
+    """The same in parts that each name few enough ids for one statement."""
+    if len(filter.ids) <= MOST_IDS:
+        yield filter
+        return
+    ids = tuple(dict.fromkeys(filter.ids))
+    for start in range(0, len(ids), MOST_IDS):
+        yield filter.with_ids(ids[start : start + MOST_IDS])
 
 
 def _escape(text: str) -> str:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _COLUMNS = ", ".join(JOB_COLUMNS)
 
 _INSERT = (
-    "INSERT INTO jobs (id, command, argv, queue, state, priority, attempts, max_retries, lost, runs, "
-    "backoff_strategy, backoff_base, backoff_max, retry_delay, timeout, run_at, created_at, "
+    "INSERT INTO jobs (id, command, argv, queue, state, priority, attempts, max_retries, lost, "
+    "runs, backoff_strategy, backoff_base, backoff_max, retry_delay, timeout, run_at, created_at, "
     "updated_at, cwd, env, tags, cancel_requested) "
     "VALUES (?, ?, ?, ?, ?, ?, 0, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"
 )
@@ -37,13 +37,14 @@ class JobWrites(Results):
 
     connection: Connection
 
-    # --- enqueue --------------------------------------------------------------------------------------------
+    # --- enqueue ----------------------------------------------------------------------------------
 
     def enqueue(self, batches: Iterable[Sequence[NewJob]], now: int, *, skip: bool = False) -> int:
         """Store all jobs of all batches in one transaction; returns how many are new.
 
-        Ids are made by the caller, so that a repeated call after an unknown commit finds its own rows.
-        With `skip`, a job whose id exists is left as it is; otherwise that is an error and nothing is stored.
+        Ids are made by the caller, so that a repeated call after an unknown commit finds its own
+        rows. With `skip`, a job whose id exists is left as it is; otherwise that is an error and
+        nothing is stored.
         """
         new = 0
         part: Sequence[NewJob] = ()
@@ -65,14 +66,14 @@ class JobWrites(Results):
             f"job {id} exists already ({found[0]})", "choose another id, or give --if-exists skip"
         )
 
-    # --- a worker's exchange --------------------------------------------------------------------------------
+    # --- a worker's exchange ----------------------------------------------------------------------
 
     def exchange(
         self, worker_id: str, host: str, reports: Sequence[Report], ask: Ask | None, now: int
     ) -> Exchange:
         """Hand in results and take new work in one transaction: one fsync for many jobs."""
         with self.connection.write("exchange") as db:
-            # Under the write lock, so no claim can slip in while this worker is being declared dead.
+            # Under the write lock, so that no claim can slip in while this worker is being buried.
             if not db.all("SELECT 1 FROM workers WHERE id = ? AND state = 'alive'", (worker_id,)):
                 raise WorkerFenced(f"worker {worker_id} was declared dead")
             stale = self._finish(reports, worker_id, host, now) if reports else []
@@ -93,11 +94,10 @@ class JobWrites(Results):
         rows = self._claimable(ask)
         if not rows:
             return []
-        marks = ", ".join("?" * len(rows))
-        self.connection.run(
+        self.connection.many(
             "UPDATE jobs SET state = 'processing', attempts = attempts + 1, runs = runs + 1, "
-            f"claim = ?, worker_id = ?, started_at = ?, updated_at = ? WHERE seq IN ({marks})",
-            (ask.claim, ask.worker_id, now, now, *(row[0] for row in rows)),
+            "claim = ?, worker_id = ?, started_at = ?, updated_at = ? WHERE seq = ?",
+            [(ask.claim, ask.worker_id, now, now, row[0]) for row in rows],
         )
         jobs = [job_from_row(row) for row in rows]
         for job in jobs:
@@ -164,7 +164,7 @@ class JobWrites(Results):
             )
         )
 
-    # --- what a person asks for -----------------------------------------------------------------------------
+    # --- what a person asks for -------------------------------------------------------------------
 
     def cancel(self, filter: JobFilter, now: int) -> tuple[int, int]:
         """Stop jobs: those that wait are cancelled at once, those that run are asked to end."""
@@ -195,7 +195,7 @@ class JobWrites(Results):
     def remove(
         self, filter: JobFilter, *, sources: tuple[str, ...], limit: int
     ) -> tuple[int, list[str]]:
-        """Delete up to `limit` jobs and their attempts; returns how many and the log files left behind."""
+        """Delete up to `limit` jobs and their attempts; how many, and the log files left behind."""
         condition, values = where(filter, sources)
         return self._delete(condition, values, limit)
 
@@ -221,7 +221,8 @@ class JobWrites(Results):
 def _by_rule(jobs: Sequence[NewJob]) -> Iterator[tuple[str, Sequence[NewJob]]]:
     """The jobs in their order, in parts that are inserted alike.
 
-    An id of our own making that exists is an accident, never a repeat: to skip that job would lose it.
+    An id of our own making that exists is an accident, never a repeat: to skip the job would be
+    to lose it.
     """
     from itertools import groupby
 
@@ -261,5 +262,7 @@ _SEQ = JOB_COLUMNS.index("seq")
 
 def _claim_order(row: Sequence[object]) -> tuple[int, int, int]:
     priority, run_at, seq = row[_PRIORITY], row[_RUN_AT], row[_SEQ]
-    assert isinstance(priority, int) and isinstance(run_at, int) and isinstance(seq, int)
+    assert isinstance(priority, int)
+    assert isinstance(run_at, int)
+    assert isinstance(seq, int)
     return -priority, run_at, seq

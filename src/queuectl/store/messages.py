@@ -116,6 +116,18 @@ class JobFilter:
         self.created_after = created_after
         self.created_before = created_before
 
+    def with_ids(self, ids: tuple[str, ...]) -> JobFilter:
+        """The same restrictions, for other ids."""
+        return JobFilter(
+            ids=ids,
+            states=self.states,
+            queue=self.queue,
+            tag=self.tag,
+            text=self.text,
+            created_after=self.created_after,
+            created_before=self.created_before,
+        )
+
 
 class Stats:
     """The overview."""

@@ -1,4 +1,4 @@
-"""From a location to its store. The driver of a server is imported only when its URL asks for it."""
+"""From a location to its store. A server's driver is imported only when its URL asks for it."""
 
 from __future__ import annotations
 

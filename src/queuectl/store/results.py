@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from queuectl.core.lifecycle import Report
     from queuectl.store.connection import Connection
 
-# The last condition: a job that somebody asked to stop must not go back to waiting because its worker had
-# not heard of it yet. Such a report changes no row here and is looked at again, one by one.
+# The last condition: a job that somebody asked to stop must not go back to waiting because its
+# worker had not heard of it yet. Such a report changes no row here and is looked at again alone.
 _FINISH = (
     "UPDATE jobs SET state = ?, attempts = ?, lost = ?, runs = ?, run_at = ?, exit_code = ?, "
     "signal = ?, last_error = ?, started_at = ?, finished_at = ?, updated_at = ?, "
@@ -34,8 +34,8 @@ _GIVE_BACK = (
 
 _RECORD = (
     "INSERT INTO attempts (job_seq, run, attempt, claim, worker_id, host, started_at, finished_at, "
-    "outcome, exit_code, signal, error, cpu_ms, max_rss_kb, output, output_bytes, output_dropped, log) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "outcome, exit_code, signal, error, cpu_ms, max_rss_kb, output, output_bytes, output_dropped, "
+    "log) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -56,7 +56,8 @@ class Results:
     ) -> list[Report]:
         db = self.connection
         db.script("SAVEPOINT finish")
-        accepted, stale = list(reports), []
+        accepted: list[Report] = list(reports)
+        stale: list[Report] = []
         if self._write_all(reports, now) != len(reports):
             # Rare, so it may cost: undo, and find out one by one which claims are no longer ours.
             db.script("ROLLBACK TO finish")
@@ -78,10 +79,9 @@ class Results:
         changed = self.connection.many(_FINISH, ended) if ended else 0
         return changed + (self.connection.many(_GIVE_BACK, unused) if unused else 0)
 
-    def _write_each(
-        self, reports: Sequence[Report], now: int
-    ) -> tuple[list[Report], list[Report]]:
-        accepted, stale = [], []
+    def _write_each(self, reports: Sequence[Report], now: int) -> tuple[list[Report], list[Report]]:
+        accepted: list[Report] = []
+        stale: list[Report] = []
         for report in reports:
             if self._write_all([report], now):
                 accepted.append(report)
@@ -139,7 +139,7 @@ def _finish_values(report: Report, now: int) -> tuple[object, ...]:
         now,
         report.seq,
         report.claim,
-        report.state in (states.COMPLETED, states.CANCELLED),
+        int(report.state in (states.COMPLETED, states.CANCELLED)),
     )
 
 

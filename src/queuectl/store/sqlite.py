@@ -20,9 +20,16 @@ class SqliteStore(JobWrites, JobReads, Coordination):
     def __init__(self, location: Location, *, create: bool, busy_ms: int = 10_000) -> None:
         self.location = location
         if create:
-            paths.make_private_dir(location.state_dir)
+            paths.make_parent_dir(location)
         self.connection = Connection(location.file, create=create, busy_ms=busy_ms)
-        migrate(self.connection)
+        try:
+            migrate(self.connection)
+            if create:
+                # Not before: a file that we refuse must not get a directory beside it.
+                paths.make_private_dir(location.state_dir)
+        except BaseException:
+            self.connection.close()
+            raise
 
     def relax_durability(self) -> None:
         self.connection.relax_durability()

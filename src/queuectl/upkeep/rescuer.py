@@ -56,7 +56,7 @@ def _free(worker: Worker, store: Store, settings: Settings, now: int) -> int:
         # Before anybody may run them again, what is left of their processes is gone.
         _kill_remains(jobs, pids or {}, worker.session)
     reports = [
-        decide(job, _verdict(job, pids, worker, store, now), settings.policy(), now=now)
+        decide(job, _verdict(job, pids, worker, store, now), settings.policy, now=now)
         for job in jobs
     ]
     stale = store.finish(reports, worker.id, worker.host, now)

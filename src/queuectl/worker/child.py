@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 
 from queuectl import system
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from queuectl.worker.output import Output
 
 NEVER = float("inf")
+WATCH_AFTER = 0.01  # seconds until the output of a command is read as it comes
 LIVE_AFTER = 0.25  # seconds until output of a running job is written where `logs -f` can see it
 _CHECK = 0.02  # how often a dying tree is looked at
 _GIVE_UP = 10.0  # after KILL; a process stuck in the kernel must not block a slot for ever
@@ -42,6 +44,7 @@ class Child:
         "started_at",
         "status",
         "stop_kind",
+        "watched",
     )
 
     def __init__(self, job: Job, pid: int, fds: dict[int, int], output: Output, index: int) -> None:
@@ -53,12 +56,13 @@ class Child:
         self.began = 0.0
         self.started_at = 0
         self.deadline = NEVER
+        self.watched = False
         self.status: int | None = None  # of waitpid, once the command itself has ended
         self.stop_kind: str | None = None  # why we are ending it
         self._error: str | None = None
         self._kill_at = NEVER
         self._killed_at = NEVER
-        self._usage: tuple[int, int] = (0, 0)
+        self._usage: resource.struct_rusage | None = None
 
     def read(self, fd: int, now: float) -> bool:
         """Take what is in a pipe; False when it has ended."""
@@ -102,12 +106,16 @@ class Child:
                 self._killed_at = min(self._killed_at, now)
                 self._signal(signal.SIGKILL)
             return min(self._kill_at, now + _CHECK) if now < self._kill_at else now + _CHECK
-        if self.output.hidden and now - self.began >= LIVE_AFTER:
+        age = now - self.began
+        if age < WATCH_AFTER:
+            return min(self.deadline, self.began + WATCH_AFTER)
+        if age < LIVE_AFTER:
+            return min(self.deadline, self.began + LIVE_AFTER)
+        if self.output.hidden:
             self.output.show()
-        live = self.began + LIVE_AFTER if now - self.began < LIVE_AFTER else NEVER
-        return min(self.deadline, live)
+        return self.deadline
 
-    def ended(self, status: int, usage: tuple[int, int]) -> None:
+    def ended(self, status: int, usage: resource.struct_rusage) -> None:
         self.status = status
         self._usage = usage
 
@@ -142,7 +150,12 @@ class Child:
         elif code != 0:
             result.kind = kinds.FAILED
             result.error = _describe(code, self.output.last_error)
-        result.cpu_ms, result.max_rss_kb = self._usage
+        if self._usage is not None:
+            result.cpu_ms = int((self._usage.ru_utime + self._usage.ru_stime) * 1000)
+            # The kernel counts the moment before exec too, when the child still had our memory: a peak
+            # below our own says nothing.
+            ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            result.max_rss_kb = self._usage.ru_maxrss if self._usage.ru_maxrss > ours else None
         result.output, result.log, result.output_dropped = self.output.finish()
         result.output_bytes = self.output.total
         failpoint("run.output_flushed")

@@ -68,7 +68,7 @@ class Desk:
     def report(self, job: Job, outcome: Outcome, index: int | None = None) -> None:
         """A result; `index` is its mark in the ledger, cleared once it is stored."""
         report = decide(
-            job, outcome, self.settings.policy(), now=outcome.finished_at, random=random.random()
+            job, outcome, self.settings.policy, now=outcome.finished_at, random=random.random()
         )
         if not self.reports:
             self._first_report = self._clock.monotonic()

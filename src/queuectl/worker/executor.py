@@ -12,7 +12,7 @@ import select
 from queuectl.core import outcome as kinds
 from queuectl.core.outcome import Outcome
 from queuectl.failpoints import failpoint
-from queuectl.worker.child import LIVE_AFTER, NEVER, Child
+from queuectl.worker.child import NEVER, WATCH_AFTER, Child
 from queuectl.worker.output import Output
 
 TYPE_CHECKING = False
@@ -76,11 +76,7 @@ class Executor:
         failpoint("run.spawned")
         self._ledger.started(index, job.seq, pid)
         output = Output(
-            self._logs_dir,
-            job.seq,
-            job.runs,
-            inline=settings.output_inline,
-            limit=settings.output_max,
+            self._logs_dir, job, inline=settings.output_inline, limit=settings.output_max
         )
         child = Child(job, pid, fds, output, index)
         child.began = now
@@ -88,7 +84,8 @@ class Executor:
         timeout = job.timeout if job.timeout is not None else settings.job_timeout
         if timeout is not None:
             child.deadline = now + timeout / 1000
-        self._watch(child)
+        self._children[pid] = child
+        self.next_time = min(self.next_time, child.deadline, now + WATCH_AFTER)
         failpoint("run.running")
         return None
 
@@ -100,11 +97,15 @@ class Executor:
         return outcome
 
     def _watch(self, child: Child) -> None:
-        self._children[child.pid] = child
+        """From now on its output is read as it comes.
+
+        Not from the start: most short commands are over before, and one read at their end is all they need.
+        That saves a third of the loop's work for each of them (docs/adr/0007).
+        """
+        child.watched = True
         for fd in child.fds:
             self._poll.register(fd, select.EPOLLIN)
             self._by_fd[fd] = child
-        self.next_time = min(self.next_time, child.deadline, child.began + LIVE_AFTER)
 
     def on_ready(self, fd: int) -> None:
         """A pipe of ours has something to read, or has ended."""
@@ -114,8 +115,11 @@ class Executor:
             del self._by_fd[fd], child.fds[fd]
             os.close(fd)
 
-    def reap(self) -> list[Ended]:
-        """Collect ended processes: our commands, and orphans that fell to us as their subreaper."""
+    def reap(self) -> list[Child]:
+        """Collect ended processes: our commands, and orphans that fell to us as their subreaper.
+
+        The slots of the returned ones are free; `conclude` them when there is time.
+        """
         ended = []
         while True:
             try:
@@ -126,16 +130,16 @@ class Executor:
                 break
             child = self._children.get(pid)
             if child is not None:
-                cpu_ms = int((usage.ru_utime + usage.ru_stime) * 1000)
-                child.ended(status, (cpu_ms, usage.ru_maxrss))
+                child.ended(status, usage)
                 failpoint("run.exited")
                 if child.stop_kind is None:
-                    ended.append(self._remove(child))
+                    del self._children[pid]
+                    ended.append(child)
                 else:
                     self.next_time = 0.0  # see at once whether the rest of its tree is gone
         return ended
 
-    def on_time(self) -> list[Ended]:
+    def on_time(self) -> list[Child]:
         """Timeouts, kill ladders, live output: whatever is due now."""
         now = self._clock.monotonic()
         if now < self.next_time:
@@ -143,10 +147,13 @@ class Executor:
         ended = []
         self.next_time = NEVER
         for child in list(self._children.values()):
+            if not child.watched and now >= child.began + WATCH_AFTER:
+                self._watch(child)
             if child.stop_kind is None and now >= child.deadline:
                 self._time_out(child, now)
             if child.stop_kind is not None and child.gone(now):
-                ended.append(self._remove(child))
+                del self._children[child.pid]
+                ended.append(child)
             else:
                 self.next_time = min(self.next_time, child.on_time(now))
         return ended
@@ -175,12 +182,13 @@ class Executor:
     def running(self) -> list[Job]:
         return [child.job for child in self._children.values()]
 
-    def _remove(self, child: Child) -> Ended:
-        del self._children[child.pid]
+    def conclude(self, child: Child) -> Ended:
+        """Read the rest of its output and say how it ended."""
         now = self._clock.monotonic()
         child.drain(now)
-        for fd in child.fds:
-            self._by_fd.pop(fd, None)  # closing takes it out of the epoll set as well
+        if child.watched:
+            for fd in child.fds:
+                del self._by_fd[fd]  # closing takes it out of the epoll set as well
         child.close()
         failpoint("run.reaped")
         return Ended(child.job, child.outcome(self._clock.now()), child.index, now - child.began)

@@ -52,6 +52,7 @@ class Heart(threading.Thread):
         self.running = 0
         self.settings = settings
         self.orders: Orders | None = None
+        self.news = True  # something of what follows has changed
         self.fenced = False
         self.crash: BaseException | None = None
         self.confirmed = clock.monotonic()  # when the last successful renewal began
@@ -82,7 +83,7 @@ class Heart(threading.Thread):
                 store.close()
         except BaseException as error:  # a bug or a lost store file must end the worker, not only this thread
             self.crash = error
-            self._wake()
+            self._tell()
 
     def _turn(self, store: Store) -> float:
         worker_id = self.worker_id
@@ -92,7 +93,7 @@ class Heart(threading.Thread):
                 service(store, self.settings, self._clock.now())
         except WorkerFenced:
             self.fenced = self.worker_id == worker_id  # unless it was renewed in the meantime
-            self._wake()
+            self._tell()
         except StoreError as error:
             if type(error) is not StoreError and error.code != "store_busy":
                 raise
@@ -113,8 +114,12 @@ class Heart(threading.Thread):
         settings = self._load(store)
         if orders.control or orders.cancel or _differ(settings, self.settings):
             self.orders, self.settings = orders, settings
-            self._wake()
+            self._tell()
+
+    def _tell(self) -> None:
+        self.news = True
+        self._wake()
 
 
 def _differ(one: Settings, other: Settings) -> bool:
-    return any(getattr(one, name) != getattr(other, name) for name in one.__slots__)
+    return any(getattr(one, name) != getattr(other, name) for name in one.names())

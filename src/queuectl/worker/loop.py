@@ -57,7 +57,7 @@ class Loop:
         self._stopping: str | None = None  # drain, then now
         self._stop_at = NEVER
         self._handled_stops = 0
-        self.over = False  # set (also by another thread) when there is nothing more to do
+        self._over = False
         self.ended = False
         self.stop_when_orphaned = False
         self._enter()
@@ -86,22 +86,35 @@ class Loop:
             self._wait(self.turn())
         self._leave()
 
+    def finish(self) -> None:
+        """Nothing more is to be done; may be called from another thread."""
+        self._over = True
+        self._signals.wake()
+
     def turn(self) -> float:
         """Do all there is to do now; returns how many seconds to sleep at most."""
         try:
-            self._obey()
+            if self._heart.news or self._signals.stops > self._handled_stops or self._over:
+                self._obey()
+            if self._clock.monotonic() >= self._fence_at() and len(self._executor):
+                self._fence_ourselves()
+            ended = self._executor.on_time()
             if self._signals.child:
                 self._signals.child = False
-                self._collect(self._executor.reap())
-            self._collect(self._executor.on_time())
+                ended += self._executor.reap()
+            # First fill the slots, then look closer at what has ended: a slot is never idle for our sake.
             self._start_jobs()
+            for child in ended:
+                self._report(self._executor.conclude(child))
             if self._desk.is_due(len(self._executor), self._me) and not self._poll.poll(0):
                 # Nothing else is ready, so now is the time for the disk.
                 self._desk.exchange(len(self._executor), self._me)
                 self._start_jobs()
         except WorkerFenced:
             self._fenced()
-        self._check_stopped()
+        if self._stopping:
+            self._check_stopped()
+        self._heart.running = len(self._executor)
         return self._pause()
 
     def _wait(self, seconds: float) -> None:
@@ -123,10 +136,9 @@ class Loop:
             until = min(until, self._fence_at())
         return until - self._clock.monotonic()
 
-    def _collect(self, ended: list[Ended]) -> None:
-        for attempt in ended:
-            self._desk.pace.learn(attempt.seconds)
-            self._desk.report(attempt.job, attempt.outcome, attempt.index)
+    def _report(self, attempt: Ended) -> None:
+        self._desk.pace.learn(attempt.seconds)
+        self._desk.report(attempt.job, attempt.outcome, attempt.index)
 
     def _start_jobs(self) -> None:
         desk = self._desk
@@ -143,7 +155,7 @@ class Loop:
                 return
             desk.last_start = self._clock.monotonic()
             if failed is not None:
-                self._collect([failed])
+                self._report(failed)
             else:
                 free -= 1
 
@@ -157,17 +169,15 @@ class Loop:
 
     def _obey(self) -> None:
         heart = self._heart
+        heart.news = False
         if heart.crash is not None:
             raise heart.crash
         if heart.fenced:
             raise WorkerFenced(f"worker {self._me.id} was declared dead")
-        if len(self._executor) and self._clock.monotonic() >= self._fence_at():
-            self._fence_ourselves()
         self._desk.settings = heart.settings
         self._executor.kill_grace = heart.settings.kill_grace / 1000
-        heart.running = len(self._executor)
         self._obey_signals()
-        if self.over or heart.settings.shutdown:
+        if self._over or heart.settings.shutdown:
             self.stop()
         orders, heart.orders = heart.orders, None
         if orders is not None:
@@ -203,8 +213,6 @@ class Loop:
         self._stop_at = min(self._stop_at, self._clock.monotonic() + wait)
 
     def _check_stopped(self) -> None:
-        if not self._stopping:
-            return
         if len(self._executor) and self._clock.monotonic() >= self._stop_at:
             self._stop_at = NEVER
             self._executor.stop_all(
@@ -226,8 +234,8 @@ class Loop:
     def _fence_at(self) -> float:
         """When to end our own commands because the lease could not be renewed."""
         settings = self._heart.settings
-        margin = min(settings.kill_grace / 1000 + _FENCE_MARGIN, settings.worker_lease / 2000)
-        return self._heart.confirmed + settings.worker_lease / 1000 - margin
+        lease = settings.worker_lease / 1000
+        return self._heart.confirmed + lease - min(self._executor.kill_grace + _FENCE_MARGIN, lease / 2)
 
     def _fence_ourselves(self) -> None:
         """Before anybody else may claim them, our commands are gone."""
@@ -244,8 +252,9 @@ class Loop:
         while len(self._executor):
             self._wait(0.02)
             self._executor.reap()
-            for attempt in self._executor.on_time():
-                emit("job.stale", seq=attempt.job.seq, claim=attempt.job.claim)
+            for child in self._executor.on_time():
+                child.close()
+                emit("job.stale", seq=child.job.seq, claim=child.job.claim)
         self._desk.forget_all()
         self._me.close()
         self._poll.close()

@@ -10,6 +10,10 @@ import os
 from queuectl.core.chunks import HEAD_SIZE, STDERR, pack
 from queuectl.logfiles import log_name, segments, tail_name
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from queuectl.core.job import Job
+
 _ERROR_TAIL = 512
 
 
@@ -19,18 +23,18 @@ class Output:
     __slots__ = (
         "_file",
         "_inline",
+        "_job",
         "_kept",
         "_limit",
         "_logs_dir",
-        "_name",
         "_parts",
         "last_error",
         "total",
     )
 
-    def __init__(self, logs_dir: str, seq: int, run: int, *, inline: int, limit: int) -> None:
+    def __init__(self, logs_dir: str, job: Job, *, inline: int, limit: int) -> None:
         self._logs_dir = logs_dir
-        self._name = log_name(seq, run)
+        self._job = job
         self._inline = inline
         self._limit = limit
         self._parts: list[bytes] | None = []  # None once there is too much for memory
@@ -60,6 +64,10 @@ class Output:
             self._file = LogFile(self._logs_dir, self._name, self._limit)
             for part in self._parts:
                 self._file.write(part)
+
+    @property
+    def _name(self) -> str:
+        return log_name(self._job.seq, self._job.runs)
 
     @property
     def hidden(self) -> bool:

@@ -1,0 +1,76 @@
+"""queuectl cleanup: deletes jobs that have ended, with their attempts and output."""
+
+from __future__ import annotations
+
+from queuectl.cli.options import hidden, open_queue, parser
+from queuectl.cli.output import plural, print_json
+from queuectl.core.durations import parse_duration
+from queuectl.core.states import COMPLETED, TERMINAL, parse_state
+from queuectl.errors import InvalidInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from queuectl.cli.options import Parser
+
+_ABOUT = """Delete jobs that have ended, with their attempts and output: completed ones, or those
+of --state. With keep-completed, keep-cancelled or keep-dead set the workers do it themselves."""
+
+_EXAMPLES = """
+  queuectl cleanup
+  queuectl cleanup --older-than 7d
+  queuectl cleanup --state all-finished --older-than 30d --dry-run
+  queuectl config set keep-completed 7d
+"""
+
+_ALL = "all-finished"
+
+
+def build_parser() -> Parser:
+    result = parser("cleanup", _ABOUT, _EXAMPLES)
+    add = result.add_argument
+    add("--older-than", metavar="TIME", default="0", help="that ended longer ago: 12h, 7d")
+    add(
+        "--state",
+        "-s",
+        action="append",
+        metavar="STATE",
+        help=f"{', '.join(TERMINAL)} or {_ALL} (default: {COMPLETED})",
+    )
+    add("--dry-run", action="store_true", help="only say how many there are")
+    hidden(result, "--status", action="append", dest="state")
+    hidden(result, "--yes", "-y", action="store_true")
+    return result
+
+
+def main(words: list[str]) -> int:
+    options = build_parser().parse_args(words)
+    chosen = _parse(options.state or [COMPLETED])
+    age = parse_duration(options.older_than, what="--older-than")
+    with open_queue(options) as queue:
+        do = queue.cleanable if options.dry_run else queue.cleanup
+        counts = {state: do(state, older_than_ms=age) for state in chosen}
+    total = sum(counts.values())
+    if options.json:
+        name = "would_delete" if options.dry_run else "deleted"
+        print_json({name: total, "states": counts})
+    elif options.dry_run:
+        print(f"would delete {plural(total, 'job')}")
+    else:
+        print(f"✓ {plural(total, 'job')} deleted")
+    return 0
+
+
+def _parse(words: list[str]) -> tuple[str, ...]:
+    found: list[str] = []
+    for word in ",".join(words).split(","):
+        if word.strip().lower() in (_ALL, "all"):
+            return TERMINAL
+        state = parse_state(word)
+        if state not in TERMINAL:
+            raise InvalidInput(
+                f"cleanup is for jobs that have ended, not {word[:40]!r}",
+                f"choose {', '.join(TERMINAL)} or {_ALL}",
+            )
+        if state not in found:
+            found.append(state)
+    return tuple(found)

@@ -1,0 +1,141 @@
+"""queuectl wait: until jobs have ended; the exit code says how."""
+
+from __future__ import annotations
+
+import sys
+
+from queuectl.cli.options import open_queue, parser
+from queuectl.cli.output import clean, is_terminal, plural, print_json, say
+from queuectl.cli.selection import add_filters, filter_from, has_filter, in_states
+from queuectl.core import states
+from queuectl.errors import InvalidInput
+from queuectl.queue import JobFilter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from queuectl.cli.options import Parser
+    from queuectl.queue import Queue
+
+_ABOUT = """Wait until jobs have ended. The exit code is 0 only if all of them are completed, 1 if
+one is dead or cancelled, 124 if the time was up. A filter means jobs that have ended, too."""
+
+_EXAMPLES = """
+  queuectl wait job1 job2
+  queuectl wait --tag nightly --timeout 2h
+  queuectl wait --all && echo everything worked
+"""
+
+TIMED_OUT = 124
+_UNFINISHED = tuple(state for state in states.ALL if state not in states.TERMINAL)
+_FIRST_BAD = 5
+_MOST_IDS = 5_000  # in one query; SQLite takes no more than 32,766 values
+
+
+def build_parser() -> Parser:
+    result = parser("wait", _ABOUT, _EXAMPLES)
+    result.add_argument("ids", nargs="*", metavar="ID", help="the jobs, by id")
+    add_filters(result, state=False)
+    result.add_argument("--all", action="store_true", help="everything in the store")
+    result.add_argument("--timeout", metavar="TIME", help="at most so long: 90s, 10m")
+    return result
+
+
+def main(words: list[str]) -> int:
+    options = build_parser().parse_args(words)
+    with open_queue(options) as queue:
+        filters, total = _meant(queue, options)
+        in_time = _wait(queue, filters, _seconds(options))
+        return _result(queue, filters, total=total, in_time=in_time, as_json=options.json)
+
+
+def _meant(queue: Queue, options: argparse.Namespace) -> tuple[list[JobFilter], int]:
+    """The jobs to wait for, as filters that a query can take, and how many they are."""
+    filtered = options.all or has_filter(options)
+    if options.ids and filtered:
+        raise InvalidInput("both ids and a filter are given", "give one of the two")
+    if not options.ids and not filtered:
+        raise InvalidInput("which jobs to wait for?", "give ids, --queue Q, --tag T or --all")
+    if not options.ids:
+        wanted = filter_from(options, now=queue.clock.now())
+        return [wanted], queue.store.count(wanted)
+    ids = list(dict.fromkeys(options.ids))
+    for id in ids:
+        queue.get(id)
+    groups = [ids[start : start + _MOST_IDS] for start in range(0, len(ids), _MOST_IDS)]
+    return [JobFilter(ids=tuple(group)) for group in groups], len(ids)
+
+
+def _seconds(options: argparse.Namespace) -> float | None:
+    from queuectl.core.durations import parse_duration
+
+    if options.timeout is None:
+        return None
+    return parse_duration(options.timeout, what="--timeout") / 1000
+
+
+def _wait(queue: Queue, filters: list[JobFilter], timeout: float | None) -> bool:
+    """Group after group: the last to end decides, whichever group it is in."""
+    progress = _progress_line() if is_terminal(sys.stderr) else None
+    deadline = None if timeout is None else queue.clock.monotonic() + timeout
+    try:
+        for group in filters:
+            left = None if deadline is None else max(deadline - queue.clock.monotonic(), 0.0)
+            # Named states let the store use its indexes instead of walking over what has ended.
+            for unfinished in queue.watch(in_states(group, _UNFINISHED), timeout=left):
+                if progress is not None:
+                    progress(unfinished)
+            if unfinished and queue.store.unfinished(in_states(group, _UNFINISHED)):
+                return False
+    finally:
+        if progress is not None:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+    return True
+
+
+def _progress_line() -> Callable[[int], None]:
+    shown = None
+
+    def progress(left: int) -> None:
+        nonlocal shown
+        if left and left != shown:
+            shown = left
+            sys.stderr.write(f"\rwaiting for {plural(left, 'job')}\x1b[K")
+            sys.stderr.flush()
+
+    return progress
+
+
+def _result(
+    queue: Queue, filters: list[JobFilter], *, total: int, in_time: bool, as_json: bool
+) -> int:
+    counts = {
+        state: sum(queue.store.count(in_states(group, (state,))) for group in filters)
+        for state in states.ALL
+    }
+    # Jobs that came meanwhile count as well; those that were deleted have an end that nobody knows.
+    gone = max(total - sum(counts.values()), 0)
+    if as_json:
+        print_json({"jobs": counts, "deleted": gone, "timed_out": not in_time})
+    bad = [state for state in (states.DEAD, states.CANCELLED) if counts[state]]
+    if not in_time:
+        left = sum(counts[state] for state in _UNFINISHED)
+        say(f"the time was up: {plural(left, 'job')} not ended yet")
+        return TIMED_OUT
+    if bad or gone:
+        _say_bad(queue, filters, counts, gone)
+        return 1
+    if not as_json:
+        print(f"✓ {plural(counts[states.COMPLETED], 'job')} completed")
+    return 0
+
+
+def _say_bad(queue: Queue, filters: list[JobFilter], counts: dict[str, int], gone: int) -> None:
+    parts = [f"{counts[state]:,} {state}" for state in states.TERMINAL if counts[state]]
+    say(", ".join(parts + ([f"{gone:,} deleted meanwhile"] if gone else [])))
+    bad = in_states(filters[0], (states.DEAD, states.CANCELLED))
+    for job in queue.list(filter=bad, limit=_FIRST_BAD, descending=True):
+        say(f"  {clean(job.id)} is {job.state}: {clean(job.last_error or 'no reason given')}")

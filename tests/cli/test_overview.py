@@ -1,0 +1,128 @@
+"""status and wait: how it goes, and when it is done."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Callable
+
+import pytest
+from tests.cli.conftest import Cli
+from tests.cli.stagehand import Stagehand, out
+
+from queuectl.queue import Queue
+from queuectl.testing import wait_until
+
+
+class TestStatus:
+    def test_has_the_lines_that_scripts_look_for(self, cli: Cli, several: None) -> None:
+        assert cli("status").out.splitlines()[:10] == [
+            "Active Workers: 1",
+            "Pending: 1",
+            "Processing: 1",
+            "Completed: 1",
+            "Failed: 1",
+            "Dead (DLQ): 1",
+            "Scheduled: 1",
+            "Blocked: 0",
+            "Cancelled: 1",
+            "Total: 7",
+        ]
+
+    def test_tells_age_throughput_and_time_to_drain(self, cli: Cli, several: None) -> None:
+        lines = cli("status").out.splitlines()[10:]
+        assert lines[0].startswith("Oldest waiting: ")
+        assert lines[1:] == ["Throughput: 0.4 jobs/min (last 5 min)", "Time to drain: ~7m30s"]
+
+    def test_rates_a_busy_queue_by_its_last_minute(
+        self, cli: Cli, queue: Queue, stage: Stagehand
+    ) -> None:
+        for id in queue.enqueue_many(["true"] * 12):
+            stage.complete(id)
+        assert "Throughput: 12 jobs/min (last 1 min)" in cli("status").out
+
+    def test_without_jobs_and_workers_says_how_to_begin(self, cli: Cli) -> None:
+        result = cli("status")
+        assert result.out.startswith("Active Workers: 0\nPending: 0\n")
+        assert "queuectl enqueue 'echo hello'" in result.err
+
+    def test_json_has_every_state(self, cli: Cli, several: None) -> None:
+        document = cli("status", "--json").json()
+        assert document["jobs"]["dead"] == 1
+        assert set(document["jobs"]) >= {"pending", "scheduled", "blocked", "cancelled"}
+        assert (document["total"], document["workers"]) == (7, 1)
+        assert document["drain_seconds"] == 450
+        assert document["throughput_per_minute"] == 0.4
+
+    def test_of_one_queue(self, cli: Cli, several: None) -> None:
+        assert cli("status", "--queue", "mail", "--json").json()["total"] == 1
+
+    def test_does_not_count_workers_that_are_gone(self, cli: Cli, queue: Queue) -> None:
+        Stagehand(queue, alive=False)
+        assert "Active Workers: 0" in cli("status").out
+
+    def test_watches_until_ctrl_c(
+        self, start: Callable[..., subprocess.Popen[bytes]], queue: Queue
+    ) -> None:
+        process = start("status", "--watch", "0.1")
+        assert process.stdout is not None
+        lines = process.stdout
+        first = [lines.readline() for _ in range(10)]
+        queue.enqueue("true")
+        wait_until(lambda: b"Pending: 1" in lines.readline(), what="a second look")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+        assert first[1] == b"Pending: 0\n"
+        assert process.returncode == 0
+
+    def test_watch_and_json_do_not_go_together(self, cli: Cli) -> None:
+        assert cli("status", "--watch", "--json").code == 2
+
+
+class TestWait:
+    def test_is_0_when_all_have_completed(self, cli: Cli, several: None) -> None:
+        result = cli("wait", "done")
+        assert (result.code, result.out) == (0, "✓ 1 job completed\n")
+
+    def test_is_1_when_one_is_dead_or_cancelled(self, cli: Cli, several: None) -> None:
+        result = cli("wait", "done", "broken", "stopped")
+        assert (result.code, result.out) == (1, "")
+        assert "1 completed, 1 dead, 1 cancelled" in result.err
+        assert "broken is dead: exit code 1: no such file" in result.err
+
+    def test_is_124_when_the_time_is_up(self, cli: Cli, several: None) -> None:
+        result = cli("wait", "--queue", "mail", "--timeout", "50ms", "--json")
+        assert result.code == 124
+        assert result.json()["timed_out"] is True
+        assert result.json()["jobs"]["pending"] == 1
+
+    def test_ends_with_the_last_job(
+        self, start: Callable[..., subprocess.Popen[bytes]], queue: Queue, stage: Stagehand
+    ) -> None:
+        queue.enqueue("true", id="a", tags=["x"])
+        queue.enqueue("true", id="b", tags=["x"])
+        process = start("wait", "--tag", "x", "--timeout", "60")
+        stage.complete("a")
+        assert process.poll() is None
+        stage.complete("b", output=out(b"hi"))
+        printed, _ = process.communicate(timeout=30)
+        assert (process.returncode, printed.decode()) == (0, "✓ 2 jobs completed\n")
+
+    def test_takes_more_ids_than_a_query_can(self, cli: Cli, queue: Queue) -> None:
+        made = queue.enqueue_many(["true"] * 6_000)
+        assert cli("wait", "--timeout", "0", *made).code == 124
+
+    def test_for_everything(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+        assert cli("wait", "--all").code == 0
+        queue.enqueue("true", id="a")
+        stage.complete("a")
+        assert cli("wait", "--all").out == "✓ 1 job completed\n"
+
+    @pytest.mark.parametrize(
+        ("words", "code"),
+        [([], 2), (["done", "--all"], 2), (["nobody"], 1), (["done", "--timeout", "soon"], 2)],
+    )
+    def test_refuses_what_makes_no_sense(
+        self, cli: Cli, several: None, words: list[str], code: int
+    ) -> None:
+        assert cli("wait", *words).code == code

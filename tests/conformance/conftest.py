@@ -1,0 +1,27 @@
+"""The fixtures of the suite: an engine, and a first connection to its store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.conformance.engines import ENGINES, Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from queuectl.store.api import Store
+
+
+@pytest.fixture(params=sorted(ENGINES))
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+    """A fresh store; `.open()` gives connections to it."""
+    engine = ENGINES[request.param](tmp_path)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def store(engine: Engine) -> Store:
+    return engine.open()

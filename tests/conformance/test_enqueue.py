@@ -1,0 +1,185 @@
+"""Bringing jobs in: all or nothing, in order, each id once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.conformance.builders import (
+    EVERYTHING,
+    add,
+    claim_one,
+    finish_with,
+    get,
+    ids,
+    new_job,
+    register,
+    snapshot,
+)
+from tests.samples import NOW
+
+from queuectl.core import outcome as kinds
+from queuectl.errors import DuplicateId, InvalidInput
+from queuectl.store.messages import JobFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.conformance.engines import Engine
+
+    from queuectl.core.job import NewJob
+    from queuectl.store.api import Store
+
+
+def test_a_new_job_is_pending_and_due_now(store: Store) -> None:
+    assert store.enqueue([[new_job("a")]], NOW) == 1
+    job = get(store, "a")
+    assert (job.state, job.run_at, job.created_at, job.updated_at) == ("pending", NOW, NOW, NOW)
+    assert (job.attempts, job.runs, job.lost, job.cancel_requested) == (0, 0, 0, 0)
+    assert (job.claim, job.worker_id, job.started_at, job.finished_at) == (None,) * 4
+    assert (job.exit_code, job.signal, job.last_error) == (None,) * 3
+
+
+def test_every_field_comes_back_as_it_went_in(store: Store) -> None:
+    fields = {
+        "command": "printf 'é ✓ 日本 \\n' \t\x1b[0m 'quote\"'",
+        "argv": '["printf", "é"]',
+        "queue": "mail.fast",
+        "priority": -(2**31) + 1,
+        "max_retries": 1_000_000,
+        "backoff_strategy": "linear",
+        "backoff_base": 1.5,
+        "backoff_max": 3_155_760_000_000,
+        "retry_delay": 1,
+        "timeout": 86_400_000,
+        "run_at": 253_402_300_799_999,
+        "cwd": "/srv/ü",
+        "env": '{"A": "b"}',
+        "tags": ",a,b/c,",
+    }
+    store.enqueue([[new_job("Job.1_x-y:z@h=+", **fields)]], NOW)
+    job = get(store, "Job.1_x-y:z@h=+")
+    assert {name: getattr(job, name) for name in fields} == fields
+
+
+def test_another_connection_sees_it_at_once(engine: Engine) -> None:
+    writer, reader = engine.open(), engine.open()
+    add(writer, "a")
+    assert get(reader, "a").state == "pending"
+
+
+def test_many_batches_are_stored_in_their_order(store: Store) -> None:
+    batches = [[new_job(f"{batch}-{n}") for n in range(5)] for batch in range(4)]
+    assert store.enqueue(batches, NOW) == 20
+    expected = [f"{batch}-{n}" for batch in range(4) for n in range(5)]
+    assert ids(store.page(EVERYTHING, limit=100)) == expected
+
+
+def test_no_jobs_are_no_error(store: Store) -> None:
+    assert store.enqueue([], NOW) == 0
+    assert store.enqueue([[]], NOW) == 0
+
+
+def test_ten_thousand_jobs_go_in_together(store: Store) -> None:
+    batches = (
+        [new_job(f"{start + n:05d}") for n in range(1_000)] for start in range(0, 10_000, 1_000)
+    )
+    assert store.enqueue(batches, NOW) == 10_000
+    assert store.count(EVERYTHING) == 10_000
+    last = store.page(EVERYTHING, limit=1, descending=True)
+    assert ids(last) == ["09999"]
+
+
+@pytest.mark.parametrize(
+    ("later", "state"), [(1, "scheduled"), (0, "pending"), (-5_000, "pending")]
+)
+def test_a_job_of_the_future_is_scheduled_and_one_of_the_past_is_due_now(
+    store: Store, later: int, state: str
+) -> None:
+    add(store, "a", run_at=NOW + later)
+    job = get(store, "a")
+    assert (job.state, job.run_at) == (state, NOW + max(later, 0))
+
+
+@pytest.mark.parametrize(
+    ("before", "batches", "offender", "why"),
+    [
+        (["c"], [["a", "b", "c", "d"]], "c", "exists already (pending)"),
+        (["c"], [["a"], ["b"], ["c"], ["d"]], "c", "exists already (pending)"),
+        ([], [["a", "b", "b", "c"]], "b", "given twice"),
+        ([], [["a"], ["b", "c"], ["d", "a"]], "a", "given twice"),
+        (["x"], [["a", "b"], ["a", "x"]], "a", "given twice"),
+    ],
+)
+def test_a_duplicate_is_named_and_nothing_of_the_call_is_stored(
+    store: Store, before: list[str], batches: list[list[str]], offender: str, why: str
+) -> None:
+    add(store, *before)
+    kept = snapshot(store)
+    with pytest.raises(DuplicateId) as caught:
+        store.enqueue([[new_job(id) for id in batch] for batch in batches], NOW)
+    assert offender in caught.value.message.split()
+    assert why in caught.value.message
+    assert snapshot(store) == kept
+
+
+def test_case_matters_in_ids(store: Store) -> None:
+    add(store, "job", "Job", "JOB")
+    assert get(store, "Job").id == "Job"
+    assert store.get("jOB") is None
+
+
+def test_an_id_is_taken_whatever_became_of_its_job(store: Store) -> None:
+    register(store)
+    add(store, "a")
+    finish_with(store, claim_one(store), kinds.SUCCEEDED)
+    with pytest.raises(DuplicateId, match=r"job a exists already \(completed\)"):
+        add(store, "a")
+
+
+def test_skip_leaves_the_stored_job_as_it_is_and_counts_only_new_ones(store: Store) -> None:
+    add(store, "a", command="old")
+    batches = [[new_job("a", command="new"), new_job("b")], [new_job("b"), new_job("c")]]
+    assert store.enqueue(batches, NOW + 1, skip=True) == 2
+    assert get(store, "a").command == "old"
+    assert ids(store.page(EVERYTHING, limit=10)) == ["a", "b", "c"]
+
+
+def test_a_repeated_enqueue_after_a_lost_answer_changes_nothing(store: Store) -> None:
+    batch = [new_job(f"j{n}") for n in range(10)]
+    store.enqueue([batch], NOW)
+    kept = snapshot(store)
+    assert store.enqueue([batch], NOW + 5_000, skip=True) == 0
+    assert snapshot(store) == kept
+
+
+def test_an_id_of_our_own_making_is_never_skipped(store: Store) -> None:
+    add(store, "a", "b")
+    with pytest.raises(DuplicateId, match="job b exists already"):
+        store.enqueue([[new_job("a"), new_job("b", made=True), new_job("c")]], NOW, skip=True)
+    assert store.get("c") is None
+    assert (
+        store.enqueue([[new_job("a"), new_job("m", made=True), new_job("c")]], NOW, skip=True) == 2
+    )
+    assert ids(store.page(EVERYTHING, limit=10)) == ["a", "b", "m", "c"]
+
+
+def test_a_producer_that_fails_half_way_leaves_nothing(store: Store) -> None:
+    def producer() -> Iterator[list[NewJob]]:
+        yield [new_job("a")]
+        raise InvalidInput("line 2 is not JSON")
+
+    with pytest.raises(InvalidInput, match="line 2"):
+        store.enqueue(producer(), NOW)
+    assert store.count(EVERYTHING) == 0
+    add(store, "a")  # and the store goes on
+
+
+def test_ids_that_are_no_text_are_refused_not_a_crash(store: Store) -> None:
+    with pytest.raises(InvalidInput, match="not text"):
+        store.get("\udcff")
+    with pytest.raises(InvalidInput, match="not text"):
+        store.count(JobFilter(text="\udcff"))
+    with pytest.raises(InvalidInput, match="not text"):
+        store.enqueue([[new_job("a", cwd="/\udcff")]], NOW)
+    assert store.count(EVERYTHING) == 0

@@ -1,0 +1,347 @@
+"""One job as somebody describes it: what each field takes, what it refuses, and what is ignored."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.samples import NOW, claimed_job, short
+
+from queuectl.core.job import NewJob
+from queuectl.core.spec import (
+    FIELDS,
+    MAX_ARGUMENT_BYTES,
+    SET_BY_QUEUE,
+    Defaults,
+    job_from_command,
+    job_from_fields,
+)
+from queuectl.errors import InvalidInput
+
+HUGE = 10**5_000  # more digits than Python is willing to print
+SURROGATE = "caf\udce9"  # what bytes that are no UTF-8 become on a command line
+
+
+def defaults(**fields: Any) -> Defaults:
+    return Defaults(**({"now": NOW, "max_retries": 3, "cwd": "/here"} | fields))
+
+
+def read(**fields: object) -> NewJob:
+    return job_from_fields({"command": "echo hi"} | fields, defaults())
+
+
+def test_a_job_that_says_nothing_gets_the_defaults() -> None:
+    job = job_from_fields({"command": "echo hi"}, defaults(max_retries=5))
+    assert (job.command, job.argv, job.id, job.queue) == ("echo hi", None, None, "default")
+    assert (job.priority, job.max_retries, job.cwd) == (0, 5, "/here")
+    assert (job.timeout, job.run_at, job.env, job.tags) == (None, None, None, None)
+    assert (job.backoff_strategy, job.backoff_base, job.backoff_max, job.retry_delay) == (
+        (None,) * 4
+    )
+
+
+def test_the_short_way_gives_the_same_job() -> None:
+    short = job_from_command("echo hi", defaults())
+    long = job_from_fields({"command": "echo hi"}, defaults())
+    assert all(getattr(short, name) == getattr(long, name) for name in NewJob.__slots__)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "attribute", "stored"),
+    [
+        ("id", "job-1", "id", "job-1"),
+        ("id", None, "id", None),
+        ("command", "  spaces kept ", "command", "  spaces kept "),
+        ("command", "line\nline\t\x1b[0m", "command", "line\nline\t\x1b[0m"),
+        ("command", "日本語 ✓", "command", "日本語 ✓"),
+        ("command", "x" * MAX_ARGUMENT_BYTES, "command", "x" * MAX_ARGUMENT_BYTES),
+        ("queue", "mail.fast_1", "queue", "mail.fast_1"),
+        ("queue", "q" * 64, "queue", "q" * 64),
+        ("priority", -7, "priority", -7),
+        ("priority", 2**31 - 1, "priority", 2**31 - 1),
+        ("max_retries", 0, "max_retries", 0),
+        ("max_retries", 1_000_000, "max_retries", 1_000_000),
+        ("max_retries", None, "max_retries", 3),
+        ("max_attempts", 1, "max_retries", 0),
+        ("max_attempts", 4, "max_retries", 3),
+        ("max_tries", 4, "max_retries", 3),
+        ("max_attempts", None, "max_retries", 3),
+        ("backoff_strategy", "linear", "backoff_strategy", "linear"),
+        ("backoff_strategy", None, "backoff_strategy", None),
+        ("backoff_base", 2, "backoff_base", 2.0),
+        ("backoff_base", 1.5, "backoff_base", 1.5),
+        ("backoff_base", None, "backoff_base", None),
+        ("backoff_max", 60, "backoff_max", 60_000),
+        ("backoff_max", 0, "backoff_max", 0),
+        ("backoff_max", "1h", "backoff_max", 3_600_000),
+        ("retry_delay", "1.5s", "retry_delay", 1_500),
+        ("retry_delay", None, "retry_delay", None),
+        ("timeout", 0.5, "timeout", 500),
+        ("timeout", "1h30m", "timeout", 5_400_000),
+        ("timeout", None, "timeout", None),
+        ("run_at", "+10m", "run_at", NOW + 600_000),
+        ("run_at", "2027-01-15T08:00:01Z", "run_at", NOW + 1_000),
+        ("run_at", "2020-01-01T00:00:00Z", "run_at", 1_577_836_800_000),
+        ("run_at", None, "run_at", None),
+        ("delay", 5, "run_at", NOW + 5_000),
+        ("delay", "2m", "run_at", NOW + 120_000),
+        ("delay", 0, "run_at", NOW),
+        ("delay", None, "run_at", None),
+        ("tags", ["a", "b/c", "a"], "tags", ",a,b/c,"),
+        ("tags", ("a", "b"), "tags", ",a,b,"),
+        ("tags", "a,b", "tags", ",a,b,"),
+        ("tags", [], "tags", None),
+        ("tags", None, "tags", None),
+        ("tags", [f"t{n}" for n in range(32)], "tags", f",{','.join(f't{n}' for n in range(32))},"),
+        ("env", {"MODE": "fast", "_E": ""}, "env", '{"MODE": "fast", "_E": ""}'),
+        ("env", {}, "env", None),
+        ("env", None, "env", None),
+        ("cwd", "/srv/data", "cwd", "/srv/data"),
+        ("cwd", "sub", "cwd", "/here/sub"),
+        ("cwd", None, "cwd", "/here"),
+    ],
+    ids=short,
+)
+def test_good_values_are_stored(field: str, value: object, attribute: str, stored: object) -> None:
+    assert getattr(read(**{field: value}), attribute) == stored
+
+
+def test_an_argument_list_is_kept_exactly_and_shown_quoted() -> None:
+    for words in (["ls", "-l", "a b", "", "$HOME", "é"], ("ls", "x")):
+        job = job_from_fields({"argv": words}, defaults())
+        assert json.loads(job.argv or "") == list(words)
+    assert job.command == "ls x"
+    assert job_from_fields({"argv": ["a b", "$x"]}, defaults()).command == "'a b' '$x'"
+
+
+REFUSED = [
+    ("id", "-x"),
+    ("id", 5),
+    ("command", ""),
+    ("command", " \n\t "),
+    ("command", 5),
+    ("command", ["ls"]),
+    ("command", "a\0b"),
+    ("command", SURROGATE),
+    ("command", "x" * (MAX_ARGUMENT_BYTES + 1)),
+    ("command", "é" * (MAX_ARGUMENT_BYTES // 2 + 1)),
+    ("argv", "ls -l"),
+    ("argv", []),
+    ("argv", [""]),
+    ("argv", ["ls", 5]),
+    ("argv", ["ls", None]),
+    ("argv", ["ls", "a\0b"]),
+    ("argv", ["ls", SURROGATE]),
+    ("argv", {"0": "ls"}),
+    ("queue", ""),
+    ("queue", "a/b"),
+    ("queue", "-a"),
+    ("queue", "q" * 65),
+    ("queue", "q\n"),
+    ("queue", 5),
+    ("priority", "5"),
+    ("priority", 1.0),
+    ("priority", True),
+    ("priority", 2**31),
+    ("priority", HUGE),
+    ("max_retries", -1),
+    ("max_retries", 1_000_001),
+    ("max_retries", "3"),
+    ("max_retries", 2.5),
+    ("max_retries", True),
+    ("max_retries", -HUGE),
+    ("max_attempts", 0),
+    ("max_attempts", -1),
+    ("max_tries", "4"),
+    ("backoff_strategy", "Exponential"),
+    ("backoff_strategy", 5),
+    ("backoff_strategy", ["fixed"]),
+    ("backoff_base", 0),
+    ("backoff_base", -2),
+    ("backoff_base", "2"),
+    ("backoff_base", True),
+    ("backoff_base", float("nan")),
+    ("backoff_base", float("inf")),
+    ("backoff_base", HUGE),
+    ("backoff_max", -1),
+    ("backoff_max", "soon"),
+    ("backoff_max", True),
+    ("retry_delay", "5 bananas"),
+    ("retry_delay", []),
+    ("timeout", 0),
+    ("timeout", "0s"),
+    ("timeout", -5),
+    ("timeout", "never"),
+    ("timeout", HUGE),
+    ("run_at", 1_700_000_000),
+    ("run_at", "1700000000"),
+    ("run_at", "someday"),
+    ("run_at", ""),
+    ("run_at", "2026-13-01T00:00:00Z"),
+    ("run_at", HUGE),
+    ("delay", -5),
+    ("delay", "tomorrow"),
+    ("delay", float("inf")),
+    ("tags", 5),
+    ("tags", "a b"),
+    ("tags", ""),
+    ("tags", ["a,b"]),
+    ("tags", [""]),
+    ("tags", [5]),
+    ("tags", ["-a"]),
+    ("tags", ["t" * 65]),
+    ("tags", {"a": 1}),
+    ("tags", [f"t{n}" for n in range(33)]),
+    ("env", "MODE=fast"),
+    ("env", ["MODE=fast"]),
+    ("env", {"1X": "a"}),
+    ("env", {"A-B": "a"}),
+    ("env", {"A=B": "a"}),
+    ("env", {"": "a"}),
+    ("env", {"A\n": "a"}),
+    ("env", {"A": 5}),
+    ("env", {"A": None}),
+    ("env", {"A": "a\0b"}),
+    ("env", {"A": SURROGATE}),
+    ("env", {"A": "***"}),
+    ("env", {"QUEUECTL_JOB_ID": "x"}),
+    ("env", {"A": "x" * (MAX_ARGUMENT_BYTES + 1)}),
+    ("env", {f"A{n}": "x" * 100_000 for n in range(11)}),
+    ("env", {f"A{n}": "é" * 60_000 for n in range(10)}),
+    ("cwd", ""),
+    ("cwd", 5),
+    ("cwd", "/a\0b"),
+    ("cwd", SURROGATE),
+]
+
+
+# Where a message speaks of the field by another name.
+NAMED_AS = {
+    "tags": ("tag",),
+    "env": ("env", "value of A", "QUEUECTL_JOB_ID"),
+    "max_tries": ("max_attempts",),
+}
+
+
+@pytest.mark.parametrize(("field", "value"), REFUSED, ids=short)
+def test_bad_values_are_refused_with_the_name_of_the_field_and_a_remedy(
+    field: str, value: object
+) -> None:
+    raw = {field: value} if field == "argv" else {"command": "echo hi", field: value}
+    with pytest.raises(InvalidInput) as caught:
+        job_from_fields(raw, defaults())
+    told = caught.value.message
+    assert any(word in told for word in NAMED_AS.get(field, (field,)))
+    assert caught.value.hint
+    assert len(told) + len(caught.value.hint) < 700
+
+
+def test_every_field_has_a_refused_value() -> None:
+    assert {field for field, _ in REFUSED} == set(FIELDS)
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("comand", "command"),
+        ("cmd", "command"),
+        ("priorty", "priority"),
+        ("max_retry", "max_retries"),
+        ("time_out", "timeout"),
+        ("que", "queue"),
+        ("args", "argv"),
+        ("retries", "max_retries"),
+        ("Command", "command"),
+    ],
+)
+def test_an_unknown_field_names_the_nearest_known_one(name: str, nearest: str) -> None:
+    with pytest.raises(InvalidInput, match="unknown field") as caught:
+        read(**{name: 1})
+    assert caught.value.hint == f"did you mean {nearest!r}?"
+
+
+def test_a_field_like_no_other_is_answered_with_the_whole_list() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        read(xyzzy="?" * 10_000)
+    assert caught.value.hint is not None
+    assert all(field in caught.value.hint for field in FIELDS)
+
+
+def test_what_the_queue_sets_itself_is_ignored_with_a_note() -> None:
+    notes: list[str] = []
+    raw = {"command": "a", "state": "completed", "attempts": 99, "exit_code": 0}
+    job = job_from_fields(raw, defaults(), notes.append)
+    assert job.command == "a"
+    assert [note.split("'")[1] for note in notes] == ["state", "attempts", "exit_code"]
+    job_from_fields(raw, defaults())  # nobody has to listen
+
+
+def test_what_is_set_by_the_queue_is_no_field() -> None:
+    assert not SET_BY_QUEUE & set(FIELDS)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {},
+        {"id": "a"},
+        {"command": None},
+        {"command": None, "argv": None},
+        {"command": "ls", "argv": ["rm"]},
+        {"command": "a", "run_at": "+1m", "delay": 5},
+        {"command": "a", "max_retries": 3, "max_attempts": 4},
+        {"command": "a", "max_tries": 3, "max_attempts": 4},
+    ],
+)
+def test_fields_that_contradict_or_miss_each_other_are_refused(raw: dict[str, object]) -> None:
+    with pytest.raises(InvalidInput, match=r"missing|both"):
+        job_from_fields(raw, defaults())
+
+
+@pytest.mark.parametrize("raw", [None, 5, "echo hi", [], [{"command": "a"}], True])
+def test_a_job_is_an_object(raw: object) -> None:
+    with pytest.raises(InvalidInput, match="a job must be a JSON object, not"):
+        job_from_fields(raw, defaults())
+
+
+@pytest.mark.parametrize("argv", [None, '["ls", "a b", "é"]'])
+def test_a_job_pasted_back_as_it_was_printed_is_accepted(argv: str | None) -> None:
+    stored = claimed_job(
+        argv=argv,
+        command="ls 'a b' 'é'" if argv else "make; echo done",
+        backoff_strategy="linear",
+        backoff_base=1.5,
+        backoff_max=61_000,
+        retry_delay=1_234,
+        timeout=1,
+        tags=",a,b,",
+        priority=-3,
+        queue="mail",
+        signal=9,
+        last_error="killed",
+    )
+    printed = json.loads(json.dumps(stored.to_dict()))
+    notes: list[str] = []
+    job = job_from_fields(printed, defaults(cwd="/elsewhere"), notes.append)
+    for name in set(NewJob.__slots__) - {"env", "made"}:
+        assert getattr(job, name) == getattr(stored, name), name
+    assert len(notes) == len(set(printed) & SET_BY_QUEUE)
+
+
+def test_a_masked_environment_is_not_taken_for_the_real_one() -> None:
+    printed = claimed_job(env='{"TOKEN": "secret"}').to_dict()
+    assert "secret" not in json.dumps(printed)
+    with pytest.raises(InvalidInput, match=r"the value of TOKEN is masked"):
+        job_from_fields(printed, defaults())
+
+
+def test_a_directory_whose_name_is_no_text_is_refused_unless_the_job_names_another() -> None:
+    odd = defaults(cwd="/srv/" + SURROGATE)
+    for make in (
+        lambda: job_from_command("ls", odd),
+        lambda: job_from_fields({"argv": ["a"]}, odd),
+    ):
+        with pytest.raises(InvalidInput, match="current directory"):
+            make()
+    assert job_from_fields({"command": "ls", "cwd": "/srv"}, odd).cwd == "/srv"
