@@ -2,6 +2,7 @@
 
 Inert unless QUEUECTL_ENABLE_FAILPOINTS=1 and QUEUECTL_FAILPOINT names a point, for instance
 `claim.committed=kill9`; several are separated by commas. `name@3=…` acts at the third passage only.
+QUEUECTL_FAILPOINT_ONCE names a file: only the process that creates it acts, and only once.
 Actions: kill9, exit:N, stop (SIGSTOP), sleep:SECONDS, raise:ERRNO-NAME.
 """
 
@@ -27,8 +28,19 @@ def failpoint(name: str) -> None:
     if _armed and name in _armed:
         _passages[name] = _passages.get(name, 0) + 1
         passage, action = _armed[name]
-        if passage in (0, _passages[name]):
+        if passage in (0, _passages[name]) and _is_our_turn():
             _act(action)
+
+
+def _is_our_turn() -> bool:
+    once = os.environ.get("QUEUECTL_FAILPOINT_ONCE")
+    if not once:
+        return True
+    try:
+        os.close(os.open(once, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return False
+    return True
 
 
 def _act(action: str) -> None:

@@ -14,6 +14,7 @@ import time
 from queuectl import doorbell, system
 from queuectl.errors import NotFound, QueuectlError
 from queuectl.paths import make_private_dir
+from queuectl.store.messages import Worker
 from queuectl.upkeep.rescuer import rescue
 from queuectl.worker.process import daemon_environment
 from queuectl.worker.supervisor import supervisors
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
     from queuectl.queue import Queue
     from queuectl.store.api import Store
-    from queuectl.store.messages import Worker
+
+__all__ = ["Stopped", "Worker", "living_workers", "start_background", "stop_workers", "worker_command"]
 
 _START_WITHIN = 20.0
 _ESCALATE_AFTER = 5.0  # seconds beyond the grace times: then the worker itself is killed
@@ -81,9 +83,7 @@ def start_background(
     return _await_workers(queue, process, count, log)
 
 
-def _await_workers(
-    queue: Queue, process: subprocess.Popen[bytes], count: int, log: str
-) -> list[Worker]:
+def _await_workers(queue: Queue, process: subprocess.Popen[bytes], count: int, log: str) -> list[Worker]:
     deadline = time.monotonic() + _START_WITHIN
     while time.monotonic() < deadline:
         mine = [w for w in queue.store.workers() if w.supervisor == process.pid]

@@ -67,6 +67,9 @@ class LogReader:
             following = self._next_segment()
             if following is None:
                 return
+            if self._path is not None:
+                # Written between our last look at it and the rotation.
+                yield from self._rest_of(self._path)
             if self._path is not None and not _follows(self._path, following):
                 yield Chunk(GAP, 0, b"")
             self._path, self._offset = following, 0

@@ -66,9 +66,7 @@ class Queue:
 
     def defaults(self, *, cwd: str | None = None) -> Defaults:
         """What a new job gets unless it says otherwise; it runs where it was enqueued."""
-        return Defaults(
-            now=self.clock.now(), max_retries=self.settings.max_retries, cwd=cwd or os.getcwd()
-        )
+        return Defaults(now=self.clock.now(), max_retries=self.settings.max_retries, cwd=cwd or os.getcwd())
 
     def enqueue(
         self, command: str | Sequence[str] | None = None, *, if_exists: str = "fail", **fields: object
@@ -87,15 +85,11 @@ class Queue:
         assert job.id is not None
         return self.get(job.id)
 
-    def enqueue_many(
-        self, items: Iterable[str | dict[str, object]], *, if_exists: str = "fail"
-    ) -> list[str]:
+    def enqueue_many(self, items: Iterable[str | dict[str, object]], *, if_exists: str = "fail") -> list[str]:
         """Store many jobs, all or nothing; each is a shell line or a mapping of fields. Returns their ids."""
         defaults = self.defaults()
         jobs = [
-            job_from_command(item, defaults)
-            if isinstance(item, str)
-            else job_from_fields(item, defaults)
+            job_from_command(item, defaults) if isinstance(item, str) else job_from_fields(item, defaults)
             for item in items
         ]
         self.enqueue_jobs(jobs, if_exists=if_exists)
@@ -204,7 +198,11 @@ class Queue:
         return self.store.stats(self.clock.now(), window_ms=window_ms, queue=queue)
 
     def wait(
-        self, ids: Sequence[str] | None = None, *, filter: JobFilter | None = None, timeout: float | None = None
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        filter: JobFilter | None = None,
+        timeout: float | None = None,
     ) -> bool:
         """Until these jobs have ended; False if the time was up first. Says nothing about success."""
         if ids is not None and not ids:
@@ -268,14 +266,10 @@ class Queue:
         """Run a dead, cancelled or failed job again now, with all its attempts anew."""
         if not self.retry_matching(JobFilter(ids=(id,)), sources=sources):
             job = self.get(id)
-            raise Refused(
-                f"job {id} is {job.state}", "only these can be retried: " + ", ".join(sources)
-            )
+            raise Refused(f"job {id} is {job.state}", "only these can be retried: " + ", ".join(sources))
         return self.get(id)
 
-    def retry_matching(
-        self, filter: JobFilter, *, sources: tuple[str, ...] = states.RETRYABLE
-    ) -> int:
+    def retry_matching(self, filter: JobFilter, *, sources: tuple[str, ...] = states.RETRYABLE) -> int:
         changed = self.store.retry(filter, self.clock.now(), sources=sources)
         if changed:
             doorbell.ring(self.store.location.run_dir, doorbell.JOB)
@@ -287,13 +281,9 @@ class Queue:
             job = self.get(id)
             raise Refused(f"job {id} is {job.state}", f"stop it first: queuectl cancel {id}")
 
-    def remove_matching(
-        self, filter: JobFilter, *, sources: tuple[str, ...] = states.REMOVABLE
-    ) -> int:
+    def remove_matching(self, filter: JobFilter, *, sources: tuple[str, ...] = states.REMOVABLE) -> int:
         """Delete in chunks, so that nobody waits long for the write lock."""
-        return self._in_chunks(
-            lambda: self.store.remove(filter, sources=sources, limit=_REMOVE_CHUNK)
-        )
+        return self._in_chunks(lambda: self.store.remove(filter, sources=sources, limit=_REMOVE_CHUNK))
 
     def cleanable(self, state: str, *, older_than_ms: int = 0) -> int:
         """How many jobs `cleanup` would delete."""
@@ -349,9 +339,7 @@ class Queue:
 
 def _ended(state: str) -> str:
     if state not in states.TERMINAL:
-        raise InvalidInput(
-            f"{state} jobs have not ended", "choose from " + ", ".join(states.TERMINAL)
-        )
+        raise InvalidInput(f"{state} jobs have not ended", "choose from " + ", ".join(states.TERMINAL))
     return state
 
 

@@ -39,9 +39,7 @@ class FakeClock(Clock):
         self._start += round(seconds * 1000)
 
 
-def wait_until(
-    condition: Callable[[], T], *, timeout: float = 20.0, what: str = "the condition"
-) -> T:
+def wait_until(condition: Callable[[], T], *, timeout: float = 20.0, what: str = "the condition") -> T:
     """Poll until the condition is truthy and return its value; fail loudly when the time is up."""
     deadline = time.monotonic() + timeout
     pause = 0.002

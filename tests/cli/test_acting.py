@@ -82,9 +82,7 @@ class TestCancel:
         assert result.code == 1
         assert "its worker seems gone" in result.err
 
-    def test_of_an_ended_or_unknown_job_is_refused(
-        self, cli: Cli, queue: Queue, stage: Stagehand
-    ) -> None:
+    def test_of_an_ended_or_unknown_job_is_refused(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
         kill(queue, stage, "a")
         assert cli("cancel", "a").code == 4
         assert cli("cancel", "b").code == 1
@@ -111,9 +109,7 @@ class TestTargets:
         queue.enqueue("true", id="c")
         result = cli("retry", "a", "nobody", "c", "b", "a")
         assert result.code == 4
-        assert result.out == (
-            "✓ Job a moved back to pending queue\n✓ Job b moved back to pending queue\n"
-        )
+        assert result.out == ("✓ Job a moved back to pending queue\n✓ Job b moved back to pending queue\n")
         assert "there is no job 'nobody'" in result.err
         assert "job c is pending" in result.err
 
@@ -194,9 +190,7 @@ class TestRetryAndRemove:
         assert cli("rm", "--all", "--yes").err == "no job to delete\n"
         assert states(queue) == {"b": "processing"}
 
-    def test_rm_takes_the_log_files_along(
-        self, cli: Cli, queue: Queue, stage: Stagehand, home: Path
-    ) -> None:
+    def test_rm_takes_the_log_files_along(self, cli: Cli, queue: Queue, stage: Stagehand, home: Path) -> None:
         queue.enqueue("true", id="a")
         job = stage.claim("a")
         file = Path(stage.live_file(job).path)
@@ -208,9 +202,7 @@ class TestRetryAndRemove:
 
 
 class TestDeadLetters:
-    def test_list_shows_attempts_error_and_command(
-        self, cli: Cli, queue: Queue, stage: Stagehand
-    ) -> None:
+    def test_list_shows_attempts_error_and_command(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
         assert cli("dlq").err == "no dead jobs\n"
         queue.enqueue("false", id="fail1", max_retries=3)
         queue.enqueue("true", id="fine")
@@ -243,9 +235,7 @@ class TestDeadLetters:
         assert states(queue)["c"] == "cancelled"
 
     @pytest.mark.parametrize("word", ["purge", "clear", "delete"])
-    def test_purge_deletes_dead_jobs_only(
-        self, cli: Cli, queue: Queue, stage: Stagehand, word: str
-    ) -> None:
+    def test_purge_deletes_dead_jobs_only(self, cli: Cli, queue: Queue, stage: Stagehand, word: str) -> None:
         kill(queue, stage, "a", "b", "c")
         queue.enqueue("true", id="d")
         assert cli("dlq", word, "a").out == "✓ Job a deleted\n"
@@ -272,9 +262,7 @@ class TestCleanup:
         assert cli("cleanup").out == "✓ 2 jobs deleted\n"
         assert states(queue) == {"dead": "dead", "waiting": "pending"}
 
-    def test_deletes_other_ended_jobs_when_told(
-        self, cli: Cli, queue: Queue, stage: Stagehand
-    ) -> None:
+    def test_deletes_other_ended_jobs_when_told(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
         kill(queue, stage, "dead")
         queue.enqueue("true", id="waiting")
         assert cli("cleanup", "--state", "all-finished", "--dry-run", "--json").json() == {
@@ -284,9 +272,7 @@ class TestCleanup:
         assert cli("cleanup", "--state", "dead,canceled").out == "✓ 1 job deleted\n"
         assert states(queue) == {"waiting": "pending"}
 
-    @pytest.mark.parametrize(
-        "words", [["--state", "pending"], ["--state", "x"], ["--older-than", "ages"]]
-    )
+    @pytest.mark.parametrize("words", [["--state", "pending"], ["--state", "x"], ["--older-than", "ages"]])
     def test_refuses_jobs_that_have_not_ended(self, cli: Cli, words: list[str]) -> None:
         assert cli("cleanup", *words).code == 2
 

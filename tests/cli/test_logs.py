@@ -27,16 +27,12 @@ def finished(queue: Queue, stage: Stagehand, output: bytes | None, id: str = "jo
 
 
 class TestStored:
-    def test_goes_to_the_stream_it_came_from(
-        self, cli: Cli, queue: Queue, stage: Stagehand
-    ) -> None:
+    def test_goes_to_the_stream_it_came_from(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
         finished(queue, stage, out(b"one\n") + err(b"oops\n") + out(b"two\n"))
         result = cli("logs", "job")
         assert (result.code, result.out, result.err) == (0, "one\ntwo\n", "oops\n")
 
-    def test_one_selected_stream_goes_to_stdout(
-        self, cli: Cli, queue: Queue, stage: Stagehand
-    ) -> None:
+    def test_one_selected_stream_goes_to_stdout(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
         finished(queue, stage, out(b"one\n") + err(b"oops\n"))
         assert (cli("logs", "job", "--stderr").out, cli("logs", "job", "--stderr").err) == (
             "oops\n",
@@ -50,9 +46,7 @@ class TestStored:
         finished(queue, stage, out(EVIL[:3]) + out(EVIL[3:]))
         assert cli_process("logs", "job").raw == EVIL
 
-    def test_cannot_steer_a_terminal(
-        self, terminal: Terminal, queue: Queue, stage: Stagehand
-    ) -> None:
+    def test_cannot_steer_a_terminal(self, terminal: Terminal, queue: Queue, stage: Stagehand) -> None:
         finished(queue, stage, out(EVIL[:-2]) + err(EVIL) + out(EVIL[-2:]))
         raw = terminal("logs", "job").raw
         assert b"\\x1b]0;pwned\\x07\r\n\\xff\\x9b ok\\x0d\\x1b[2J\\u202e\r\n" in raw
@@ -69,16 +63,12 @@ class TestStored:
         ("count", "expected"),
         [("1", "five\n"), ("2", "four\nfive\n"), ("3", "three\nfour\nfive\n"), ("0", "")],
     )
-    def test_tail(
-        self, cli: Cli, queue: Queue, stage: Stagehand, count: str, expected: str
-    ) -> None:
+    def test_tail(self, cli: Cli, queue: Queue, stage: Stagehand, count: str, expected: str) -> None:
         finished(queue, stage, out(b"one\ntwo\nthr") + out(b"ee\nfour\nfi") + out(b"ve\n"))
         assert cli("logs", "job", "--tail", count).out == expected
         assert cli("logs", "job", "--tail", "99").out == "one\ntwo\nthree\nfour\nfive\n"
 
-    def test_timestamps_stand_before_each_line(
-        self, cli: Cli, queue: Queue, stage: Stagehand
-    ) -> None:
+    def test_timestamps_stand_before_each_line(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
         finished(queue, stage, out(b"one\ntw") + out(b"o\n", at=1500))
         lines = cli("logs", "job", "--timestamps").out.splitlines()
         assert [line.split(" ", 1)[1] for line in lines] == ["one", "two"]
@@ -115,9 +105,7 @@ class TestStored:
         assert cli("logs", "job", "--json").json()["attempt"] is None
         assert cli("logs", "nobody").code == 1
 
-    def test_of_long_output_names_what_was_left_out(
-        self, cli: Cli, queue: Queue, stage: Stagehand
-    ) -> None:
+    def test_of_long_output_names_what_was_left_out(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
         queue.enqueue("true", id="job")
         job = stage.claim("job")
         head = stage.live_file(job)
@@ -135,9 +123,7 @@ class TestStored:
         stage.end(job, SUCCEEDED, log=log_name(job.seq, job.runs), output_bytes=90)
         assert "or was deleted" in cli("logs", "job").err
 
-    def test_of_a_lost_attempt_is_what_its_file_has(
-        self, cli: Cli, queue: Queue, stage: Stagehand
-    ) -> None:
+    def test_of_a_lost_attempt_is_what_its_file_has(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
         queue.enqueue("true", id="job", max_retries=0)
         job = stage.claim("job")
         stage.live_file(job).write(out(b"last words\n"))

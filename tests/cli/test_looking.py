@@ -95,9 +95,7 @@ class TestList:
         assert cli("ls", "--quiet", "--reverse").out.split() == made[::-1]
         assert [job["id"] for job in cli("ls", "--json", "--limit", "1500").json()] == made[:1500]
 
-    def test_shows_a_screenful_on_a_terminal_and_how_to_go_on(
-        self, terminal: Terminal, queue: Queue
-    ) -> None:
+    def test_shows_a_screenful_on_a_terminal_and_how_to_go_on(self, terminal: Terminal, queue: Queue) -> None:
         made = queue.enqueue_many([f"echo {number}" for number in range(60)])
         shown = terminal("list", width=200).out
         assert f"50 of 60 jobs shown; see more with --after {made[49]} or --limit N" in shown

@@ -34,9 +34,7 @@ class TestStatus:
         assert lines[0].startswith("Oldest waiting: ")
         assert lines[1:] == ["Throughput: 0.4 jobs/min (last 5 min)", "Time to drain: ~7m30s"]
 
-    def test_rates_a_busy_queue_by_its_last_minute(
-        self, cli: Cli, queue: Queue, stage: Stagehand
-    ) -> None:
+    def test_rates_a_busy_queue_by_its_last_minute(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
         for id in queue.enqueue_many(["true"] * 12):
             stage.complete(id)
         assert "Throughput: 12 jobs/min (last 1 min)" in cli("status").out
@@ -61,9 +59,7 @@ class TestStatus:
         Stagehand(queue, alive=False)
         assert "Active Workers: 0" in cli("status").out
 
-    def test_watches_until_ctrl_c(
-        self, start: Callable[..., subprocess.Popen[bytes]], queue: Queue
-    ) -> None:
+    def test_watches_until_ctrl_c(self, start: Callable[..., subprocess.Popen[bytes]], queue: Queue) -> None:
         process = start("status", "--watch", "0.1")
         assert process.stdout is not None
         lines = process.stdout
@@ -122,7 +118,5 @@ class TestWait:
         ("words", "code"),
         [([], 2), (["done", "--all"], 2), (["nobody"], 1), (["done", "--timeout", "soon"], 2)],
     )
-    def test_refuses_what_makes_no_sense(
-        self, cli: Cli, several: None, words: list[str], code: int
-    ) -> None:
+    def test_refuses_what_makes_no_sense(self, cli: Cli, several: None, words: list[str], code: int) -> None:
         assert cli("wait", *words).code == code

@@ -75,9 +75,7 @@ def fresh_claim() -> str:
     return f"claim-{next(_tokens)}"
 
 
-def claim(
-    store: Store, limit: int = 1, *, worker_id: str = "w1", now: int = NOW, **ask: Any
-) -> list[Job]:
+def claim(store: Store, limit: int = 1, *, worker_id: str = "w1", now: int = NOW, **ask: Any) -> list[Job]:
     """Claim up to `limit` jobs under a fresh token."""
     wish = Ask(worker_id, fresh_claim(), limit, **ask)
     return store.exchange(worker_id, HOST, [], wish, now).jobs

@@ -81,18 +81,14 @@ def test_no_jobs_are_no_error(store: Store) -> None:
 
 
 def test_ten_thousand_jobs_go_in_together(store: Store) -> None:
-    batches = (
-        [new_job(f"{start + n:05d}") for n in range(1_000)] for start in range(0, 10_000, 1_000)
-    )
+    batches = ([new_job(f"{start + n:05d}") for n in range(1_000)] for start in range(0, 10_000, 1_000))
     assert store.enqueue(batches, NOW) == 10_000
     assert store.count(EVERYTHING) == 10_000
     last = store.page(EVERYTHING, limit=1, descending=True)
     assert ids(last) == ["09999"]
 
 
-@pytest.mark.parametrize(
-    ("later", "state"), [(1, "scheduled"), (0, "pending"), (-5_000, "pending")]
-)
+@pytest.mark.parametrize(("later", "state"), [(1, "scheduled"), (0, "pending"), (-5_000, "pending")])
 def test_a_job_of_the_future_is_scheduled_and_one_of_the_past_is_due_now(
     store: Store, later: int, state: str
 ) -> None:
@@ -158,9 +154,7 @@ def test_an_id_of_our_own_making_is_never_skipped(store: Store) -> None:
     with pytest.raises(DuplicateId, match="job b exists already"):
         store.enqueue([[new_job("a"), new_job("b", made=True), new_job("c")]], NOW, skip=True)
     assert store.get("c") is None
-    assert (
-        store.enqueue([[new_job("a"), new_job("m", made=True), new_job("c")]], NOW, skip=True) == 2
-    )
+    assert store.enqueue([[new_job("a"), new_job("m", made=True), new_job("c")]], NOW, skip=True) == 2
     assert ids(store.page(EVERYTHING, limit=10)) == ["a", "b", "m", "c"]
 
 

@@ -124,9 +124,7 @@ def test_a_result_for_a_lost_claim_changes_nothing(store: Store, late: str) -> N
 
 
 @pytest.mark.parametrize("late", [kinds.SUCCEEDED, kinds.FAILED])
-def test_a_result_is_late_also_before_anybody_claimed_the_job_again(
-    store: Store, late: str
-) -> None:
+def test_a_result_is_late_also_before_anybody_claimed_the_job_again(store: Store, late: str) -> None:
     """The rescuer's record of the same claim must not be taken for the worker's own."""
     add(store, "a")
     first = claim_one(store)

@@ -56,9 +56,7 @@ def test_a_page_is_oldest_first_and_can_be_turned_around(store: Store) -> None:
 
 
 @pytest.mark.parametrize("descending", [False, True])
-def test_paging_by_key_sees_every_job_once_though_others_come_and_go(
-    store: Store, descending: bool
-) -> None:
+def test_paging_by_key_sees_every_job_once_though_others_come_and_go(store: Store, descending: bool) -> None:
     add(store, *(f"j{n}" for n in range(9)))
     seen: list[str] = []
     after = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from queuectl.core.job import Job
     from queuectl.core.lifecycle import Report
 
-IDS = [f"j{n}" for n in range(6)]
+MOST_JOBS = 5
 ENDS = [
     kinds.SUCCEEDED,
     kinds.FAILED,
@@ -48,7 +49,6 @@ ENDS = [
     kinds.RELEASED,
     kinds.UNSTARTED,
 ]
-ids_of_jobs = st.sampled_from(IDS)
 any_index = st.integers(0, 1_000)
 
 
@@ -64,6 +64,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.clock = FakeClock()
         self.held: list[Job] = []  # claims that a worker believes to have, also lost ones
         self.reported: list[Report] = []
+        self.made = 0
         self.workers = 0
         self.alive = [self.hire(), self.hire()]
 
@@ -79,31 +80,37 @@ class QueueMachine(RuleBasedStateMachine):
     def now(self) -> int:
         return self.clock.now()
 
+    def pick(self, which: int) -> str:
+        return list(self.model.jobs)[which % len(self.model.jobs)]
+
     # --- coming in
 
+    @precondition(lambda self: len(self.model.jobs) < MOST_JOBS)
     @rule(
-        id=ids_of_jobs,
+        delays=st.lists(st.sampled_from([-1_000, 0, 0, 2_000, 3_000]), min_size=1, max_size=3),
         priority=st.integers(-1, 1),
         max_retries=st.integers(0, 2),
-        delay=st.sampled_from([-1_000, 0, 0, 0, 1_500]),
-        skip=st.booleans(),
     )
-    def enqueue(self, id: str, priority: int, max_retries: int, delay: int, skip: bool) -> None:
-        fields = {"priority": priority, "max_retries": max_retries, "run_at": self.now + delay}
+    def enqueue(self, delays: list[int], priority: int, max_retries: int) -> None:
+        batch = []
+        for delay in delays:
+            self.made += 1
+            fields = {"priority": priority, "max_retries": max_retries, "run_at": self.now + delay}
+            batch.append(new_job(f"j{self.made}", **fields))
+            self.model.enqueue(f"j{self.made}", now=self.now, **fields)
+        assert self.store.enqueue([batch], self.now) == len(batch)
+
+    @precondition(lambda self: self.model.jobs)
+    @rule(which=any_index, skip=st.booleans())
+    def enqueue_again(self, which: int, skip: bool) -> None:
         try:
-            new = self.store.enqueue([[new_job(id, **fields)]], self.now, skip=skip)
+            assert self.store.enqueue([[new_job(self.pick(which))]], self.now, skip=skip) == 0
         except DuplicateId:
             assert not skip
-            new = 0
-        assert new == (id not in self.model.jobs)
-        if new:
-            self.model.enqueue(id, now=self.now, **fields)
 
     # --- going out and coming back
 
-    @rule(
-        which=any_index, limit=st.integers(0, 3), hand_in=st.booleans(), kind=st.sampled_from(ENDS)
-    )
+    @rule(which=any_index, limit=st.integers(0, 3), hand_in=st.booleans(), kind=st.sampled_from(ENDS))
     def exchange(self, which: int, limit: int, hand_in: bool, kind: str) -> None:
         worker = self.alive[which % 2]
         reports = []
@@ -182,26 +189,43 @@ class QueueMachine(RuleBasedStateMachine):
 
     # --- what people ask for
 
-    @rule(id=ids_of_jobs)
-    def cancel(self, id: str) -> None:
-        expected = self.model.cancel(id) if id in self.model.jobs else (0, 0)
-        assert self.store.cancel(JobFilter(ids=(id,)), self.now) == expected
+    @precondition(lambda self: self.model.jobs)
+    @rule(which=any_index)
+    def cancel(self, which: int) -> None:
+        id = self.pick(which)
+        assert self.store.cancel(JobFilter(ids=(id,)), self.now) == self.model.cancel(id)
 
-    @rule(id=ids_of_jobs)
-    def retry(self, id: str) -> None:
-        expected = self.model.retry(id, self.now) if id in self.model.jobs else 0
+    @precondition(lambda self: self.held)
+    @rule(which=any_index)
+    def cancel_what_somebody_runs(self, which: int) -> None:
+        id = self.held[which % len(self.held)].id
+        if id in self.model.jobs:
+            assert self.store.cancel(JobFilter(ids=(id,)), self.now) == self.model.cancel(id)
+
+    @precondition(lambda self: self.model.jobs)
+    @rule(which=any_index)
+    def retry(self, which: int) -> None:
+        id = self.pick(which)
         changed = self.store.retry(JobFilter(ids=(id,)), self.now, sources=states.RETRYABLE)
-        assert changed == expected
+        assert changed == self.model.retry(id, self.now)
 
-    @rule(id=ids_of_jobs)
-    def remove(self, id: str) -> None:
-        expected = self.model.remove(id) if id in self.model.jobs else 0
+    @precondition(lambda self: len(self.model.jobs) >= MOST_JOBS)
+    @rule(which=any_index)
+    def remove(self, which: int) -> None:
+        id = self.pick(which)
         gone, _ = self.store.remove(JobFilter(ids=(id,)), sources=states.REMOVABLE, limit=5)
-        assert gone == expected
+        assert gone == self.model.remove(id)
 
     @rule(seconds=st.sampled_from([0.5, 2, 10]))
     def time_passes(self, seconds: float) -> None:
         self.clock.advance(seconds)
+
+    @precondition(lambda self: self.store.next_due() is not None)
+    @rule()
+    def time_passes_until_the_next_job_is_due(self) -> None:
+        due = self.store.next_due()
+        assert due is not None
+        self.clock.advance(max(0, due - self.now) / 1_000)
 
     # --- what must hold after every step
 
@@ -239,12 +263,13 @@ class QueueMachine(RuleBasedStateMachine):
         assert self.store.has_work(self.now) == bool(due)
 
 
+@pytest.mark.timeout(900)  # only a failure takes long: it is made small before it is shown
 def test_any_sequence_of_calls_agrees_with_the_model(engine: Engine) -> None:
     run_state_machine_as_test(
         lambda: QueueMachine(engine),
         settings=settings(
-            max_examples=60,
-            stateful_step_count=40,
+            phases=__import__("hypothesis").Phase and [__import__("hypothesis").Phase.generate],max_examples=100,
+            stateful_step_count=50,
             deadline=None,
             suppress_health_check=list(HealthCheck),
         ),

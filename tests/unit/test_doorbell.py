@@ -45,9 +45,7 @@ def test_a_ring_reaches_every_worker(tmp_path: Path, hang: Callable[[str], Bell]
     assert (one.heard(), two.heard()) == (JOB, JOB)
 
 
-def test_rings_are_heard_in_order_and_only_once(
-    tmp_path: Path, hang: Callable[[str], Bell]
-) -> None:
+def test_rings_are_heard_in_order_and_only_once(tmp_path: Path, hang: Callable[[str], Bell]) -> None:
     bell = hang("w1")
     for what in (JOB, CONTROL, RESCUE):
         ring(str(tmp_path), what)
@@ -72,9 +70,7 @@ def test_nobody_is_there_to_be_rung(tmp_path: Path) -> None:
     assert ring(str(tmp_path / "missing"), JOB) == 0
 
 
-def test_the_bell_of_a_dead_worker_is_passed_by(
-    tmp_path: Path, hang: Callable[[str], Bell]
-) -> None:
+def test_the_bell_of_a_dead_worker_is_passed_by(tmp_path: Path, hang: Callable[[str], Bell]) -> None:
     stale = bell_path(str(tmp_path), "dead")
     os.mkfifo(stale)
     bell = hang("alive")
@@ -83,9 +79,7 @@ def test_the_bell_of_a_dead_worker_is_passed_by(
     assert os.path.exists(stale), "taking it down is the rescuer's work"
 
 
-def test_a_full_bell_counts_as_rung_and_does_not_block(
-    tmp_path: Path, hang: Callable[[str], Bell]
-) -> None:
+def test_a_full_bell_counts_as_rung_and_does_not_block(tmp_path: Path, hang: Callable[[str], Bell]) -> None:
     bell = hang("w1")
     fill(bell)
     assert ring(str(tmp_path), JOB) == 1

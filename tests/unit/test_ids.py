@@ -18,9 +18,7 @@ bits = st.integers(0, 2**32 - 1)
 
 @settings(deadline=None)
 @given(now=st.integers(1_735_689_600_000, 2_800_000_000_000), random=bits)
-def test_ids_are_short_and_accepted_and_each_sorts_after_the_one_before(
-    now: int, random: int
-) -> None:
+def test_ids_are_short_and_accepted_and_each_sorts_after_the_one_before(now: int, random: int) -> None:
     ids = list(islice(new_ids(now, random), 3_000))
     assert all(len(id) == 13 and set(id) <= SMALL for id in ids)
     assert ids == sorted(set(ids))

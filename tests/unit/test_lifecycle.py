@@ -67,9 +67,7 @@ def test_success_completes_whatever_is_left_of_the_budget(attempts: int) -> None
 
 @pytest.mark.parametrize("kind", [kinds.RELEASED, kinds.UNSTARTED])
 @pytest.mark.parametrize("attempts", [1, 4])
-def test_what_was_given_back_costs_no_attempt_and_is_ready_at_once(
-    kind: str, attempts: int
-) -> None:
+def test_what_was_given_back_costs_no_attempt_and_is_ready_at_once(kind: str, attempts: int) -> None:
     job = claimed_job(attempts=attempts, run_at=NOW - 5000, lost=2)
     report = decide(job, ended(kind), policy(), now=NOW)
     assert (report.state, report.attempts) == (states.PENDING, attempts - 1)
@@ -93,9 +91,7 @@ def test_a_job_that_kills_its_worker_runs_out_of_attempts_too() -> None:
 
 
 @pytest.mark.parametrize(("error", "told"), [("its host is gone", "its host is gone"), (None, "")])
-def test_the_crash_limit_ends_a_job_that_keeps_taking_its_worker_along(
-    error: str | None, told: str
-) -> None:
+def test_the_crash_limit_ends_a_job_that_keeps_taking_its_worker_along(error: str | None, told: str) -> None:
     job = claimed_job(attempts=2, max_retries=1_000, lost=2)
     report = decide(job, ended(kinds.LOST, error), policy(crash_limit="3"), now=NOW)
     assert (report.state, report.lost) == (states.DEAD, 3)
@@ -135,9 +131,7 @@ def test_a_cancelled_job_keeps_the_reason_that_its_worker_gave() -> None:
         ({"backoff_max": 0}, 0),
     ],
 )
-def test_the_values_of_the_job_go_before_the_configured_ones(
-    own: dict[str, object], delay: int
-) -> None:
+def test_the_values_of_the_job_go_before_the_configured_ones(own: dict[str, object], delay: int) -> None:
     job = claimed_job(attempts=2, **own)
     assert decide(job, ended(kinds.FAILED), policy(), now=NOW).run_at == NOW + delay
 

@@ -91,9 +91,7 @@ def test_how_a_store_may_be_named(
     assert locate(given.format(here=here)).file == file.format(here=here)
 
 
-def test_however_the_default_store_is_named_it_is_the_same_place(
-    home: Path, tmp_path: Path
-) -> None:
+def test_however_the_default_store_is_named_it_is_the_same_place(home: Path, tmp_path: Path) -> None:
     home.mkdir()
     (tmp_path / "link").symlink_to(home)
     for name in (str(home / "queue.db"), "home/queue.db", "link/queue.db", "sqlite://"):

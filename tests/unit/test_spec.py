@@ -36,9 +36,7 @@ def test_a_job_that_says_nothing_gets_the_defaults() -> None:
     assert (job.command, job.argv, job.id, job.queue) == ("echo hi", None, None, "default")
     assert (job.priority, job.max_retries, job.cwd) == (0, 5, "/here")
     assert (job.timeout, job.run_at, job.env, job.tags) == (None, None, None, None)
-    assert (job.backoff_strategy, job.backoff_base, job.backoff_max, job.retry_delay) == (
-        (None,) * 4
-    )
+    assert (job.backoff_strategy, job.backoff_base, job.backoff_max, job.retry_delay) == ((None,) * 4)
 
 
 def test_the_short_way_gives_the_same_job() -> None:
@@ -225,9 +223,7 @@ NAMED_AS = {
 
 
 @pytest.mark.parametrize(("field", "value"), REFUSED, ids=short)
-def test_bad_values_are_refused_with_the_name_of_the_field_and_a_remedy(
-    field: str, value: object
-) -> None:
+def test_bad_values_are_refused_with_the_name_of_the_field_and_a_remedy(field: str, value: object) -> None:
     raw = {field: value} if field == "argv" else {"command": "echo hi", field: value}
     with pytest.raises(InvalidInput) as caught:
         job_from_fields(raw, defaults())

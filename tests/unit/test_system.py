@@ -43,9 +43,7 @@ def spawn() -> Iterator[Callable[..., subprocess.Popen[str]]]:
         if token is not None:
             tokens.append(token)
             environment[system.TOKEN_VARIABLE] = token
-        process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, text=True, **options
-        )
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True, **options)
         started.append(process)
         return process
 
@@ -128,9 +126,7 @@ def test_a_pid_that_nobody_has_gives_no_identity(how: Any) -> None:
     assert how.identify(0) is None
 
 
-def test_the_boot_id_is_stable_and_can_be_pretended(
-    how: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_boot_id_is_stable_and_can_be_pretended(how: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert how.boot_id() == how.boot_id() != ""
     monkeypatch.setenv("QUEUECTL_BOOT_ID", "another boot:1")
     assert how.boot_id() == "another-boot-1"
@@ -209,9 +205,7 @@ def test_a_clock_that_was_set_makes_nobody_dead_without_a_boot_id() -> None:
     assert portable.liveness(gone, same_host=True) == "dead"
 
 
-def test_a_name_with_blanks_and_parentheses_hides_nothing(
-    how: Any, spawn: Any, tmp_path: Path
-) -> None:
+def test_a_name_with_blanks_and_parentheses_hides_nothing(how: Any, spawn: Any, tmp_path: Path) -> None:
     sleep = shutil.which("sleep")
     assert sleep is not None
     program = tmp_path / "a) Z 1 (b c"
@@ -243,9 +237,7 @@ def test_a_process_lives_as_long_as_any_of_its_threads(spawn: Any) -> None:
 
 def namespaces_allowed() -> bool:
     probe = ["unshare", "--pid", "--fork", "--mount-proc", "true"]
-    return (
-        shutil.which("unshare") is not None and subprocess.run(probe, check=False).returncode == 0
-    )
+    return shutil.which("unshare") is not None and subprocess.run(probe, check=False).returncode == 0
 
 
 def test_a_reused_pid_is_told_from_the_process_that_had_it(how: Any) -> None:
@@ -565,9 +557,7 @@ def test_the_nearest_mount_tells_the_file_system(path: str, kind: str) -> None:
 
 
 def test_network_file_systems_are_known_by_their_type() -> None:
-    remote = (
-        "nfs nfs4 cifs smb3 smbfs 9p fuse.sshfs ceph glusterfs fuse.glusterfs lustre afs beegfs"
-    )
+    remote = "nfs nfs4 cifs smb3 smbfs 9p fuse.sshfs ceph glusterfs fuse.glusterfs lustre afs beegfs"
     assert all(mounts.is_network_type(kind) for kind in remote.split())
     local = ("ext4", "xfs", "btrfs", "tmpfs", "fuseblk", "overlay", "zfs", None)
     assert not any(mounts.is_network_type(kind) for kind in local)

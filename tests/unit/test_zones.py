@@ -80,9 +80,7 @@ def machine_in_new_york(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
-@pytest.mark.parametrize(
-    ("zone", "text", "expected"), [c for c in CLOCK_CHANGES if c[0] == NEW_YORK]
-)
+@pytest.mark.parametrize(("zone", "text", "expected"), [c for c in CLOCK_CHANGES if c[0] == NEW_YORK])
 def test_machine_zone_follows_the_same_rules(
     machine_in_new_york: None, zone: tzinfo, text: str, expected: str
 ) -> None:
@@ -107,9 +105,7 @@ def test_machine_zone_decides_what_today_is(machine_in_new_york: None) -> None:
 @example(datetime(2026, 3, 29, 2, 30), BERLIN)
 @example(datetime(2026, 10, 25, 2, 30), BERLIN)
 @example(datetime(2026, 10, 4, 2, 0), LORD_HOWE)
-def test_instant_is_the_first_whose_clock_has_reached_the_reading(
-    reading: datetime, zone: tzinfo
-) -> None:
+def test_instant_is_the_first_whose_clock_has_reached_the_reading(reading: datetime, zone: tzinfo) -> None:
     reading = reading.replace(microsecond=0)
     found = instant_of(reading, zone)
     assert wall_clock(found, zone).replace(tzinfo=None) >= reading

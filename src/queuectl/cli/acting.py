@@ -72,9 +72,7 @@ def act(queue: Queue, options: argparse.Namespace, action: Action) -> int:
     if options.ids and filtered:
         raise InvalidInput("both ids and a filter are given", "give one of the two")
     if not options.ids and not filtered:
-        raise InvalidInput(
-            f"which jobs to {action.verb}?", "give ids, a filter like --queue mail, or --all"
-        )
+        raise InvalidInput(f"which jobs to {action.verb}?", "give ids, a filter like --queue mail, or --all")
     if options.ids:
         return _on_ids(queue, options, action)
     return _on_filter(queue, options, action)

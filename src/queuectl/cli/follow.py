@@ -99,9 +99,7 @@ class _Follower:
         "_write",
     )
 
-    def __init__(
-        self, queue: Queue, job_id: str, write: Write, begin: Begin | None, first: int
-    ) -> None:
+    def __init__(self, queue: Queue, job_id: str, write: Write, begin: Begin | None, first: int) -> None:
         self._queue = queue
         self._id = job_id
         self._write = write

@@ -88,9 +88,7 @@ def job_from_options(options: argparse.Namespace, defaults: Defaults) -> NewJob:
 
 
 def given_fields(options: argparse.Namespace) -> dict[str, object]:
-    fields = {
-        name: getattr(options, name) for name in _FIELDS if getattr(options, name) is not None
-    }
+    fields = {name: getattr(options, name) for name in _FIELDS if getattr(options, name) is not None}
     if options.env:
         fields["env"] = _environment(options.env)
     return fields

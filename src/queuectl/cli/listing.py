@@ -65,9 +65,7 @@ def every_job(queue: Queue, filter: JobFilter) -> Iterator[Job]:
     return _by_key(queue, filter, limit=None, offset=0, after=None, descending=False)
 
 
-def _chosen(
-    queue: Queue, filter: JobFilter, options: argparse.Namespace, limit: int | None
-) -> Iterator[Job]:
+def _chosen(queue: Queue, filter: JobFilter, options: argparse.Namespace, limit: int | None) -> Iterator[Job]:
     after = None if options.after is None else queue.get(options.after)
     if options.sort == "created":
         return _by_key(
@@ -104,9 +102,7 @@ def _by_key(
     left = _EVERYTHING if limit is None else limit
     while left > 0:
         size = min(left, _PAGE)
-        page = queue.list(
-            filter=filter, limit=size, after=after, offset=offset, descending=descending
-        )
+        page = queue.list(filter=filter, limit=size, after=after, offset=offset, descending=descending)
         yield from page
         if len(page) < size:
             return

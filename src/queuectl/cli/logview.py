@@ -22,9 +22,7 @@ class LogView:
 
     __slots__ = ("_channels", "_only", "_started_at", "_timestamps")
 
-    def __init__(
-        self, *, only: int | None = None, raw: bool = False, timestamps: bool = False
-    ) -> None:
+    def __init__(self, *, only: int | None = None, raw: bool = False, timestamps: bool = False) -> None:
         self._only = only
         self._timestamps = timestamps
         self._started_at = 0

@@ -95,7 +95,7 @@ def _split(words: list[str]) -> tuple[list[str], str | None, list[str]]:
 
 def _dashed(words: list[str]) -> list[str]:
     """`--max_retries` is as good as `--max-retries`; what follows `--` is left alone."""
-    result = []
+    result: list[str] = []
     for position, word in enumerate(words):
         if word == "--":
             return result + words[position:]

@@ -57,7 +57,9 @@ def parser(command: str, about: str, examples: str, *, json: bool = True) -> Par
     return result
 
 
-def hidden(target: argparse.ArgumentParser | argparse._ArgumentGroup, *names: str, **keywords: object) -> None:
+def hidden(
+    target: argparse.ArgumentParser | argparse._ArgumentGroup, *names: str, **keywords: object
+) -> None:
     """An option that is accepted but not shown: other people's habits."""
     target.add_argument(*names, help=argparse.SUPPRESS, **keywords)  # type: ignore[arg-type]
 

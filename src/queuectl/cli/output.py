@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 # C0 and C1 controls, and the characters that reorder or hide text. A job's command and output are written by
 # strangers, as far as the terminal is concerned.
-_UNSAFE = {
-    code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if code not in (0x09, 0x0A)
-}
+_UNSAFE = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if code not in (0x09, 0x0A)}
 _UNSAFE.update(
     {
         code: f"\\u{code:04x}"
@@ -90,9 +88,7 @@ def print_json_array(values: Iterable[object]) -> None:
     sys.stdout.write("]\n" if separator == "\n" else "\n]\n")
 
 
-def print_table(
-    header: Sequence[str], rows: Iterable[Sequence[str]], *, state_column: int = -1
-) -> None:
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, state_column: int = -1) -> None:
     """Aligned columns; the last one is cut to the screen on a terminal and never in a pipe.
 
     Rows are printed in batches, so a million of them need no memory; columns only ever widen.
@@ -112,9 +108,7 @@ def print_table(
         lines, titles = [], 0
 
 
-def _print_lines(
-    lines: list[list[str]], widths: list[int], titles: int, state_column: int
-) -> None:
+def _print_lines(lines: list[list[str]], widths: list[int], titles: int, state_column: int) -> None:
     room = _screen_width() - sum(widths[:-1]) - 2 * (len(widths) - 1)
     for number, line in enumerate(lines):
         last = line[-1]

@@ -82,9 +82,7 @@ def parse_states(words: list[str]) -> tuple[str, ...]:
             return ()
         state = states.parse_state(word)
         if state is None:
-            raise InvalidInput(
-                f"unknown state {word[:40]!r}", "the states are: " + ", ".join(states.ALL)
-            )
+            raise InvalidInput(f"unknown state {word[:40]!r}", "the states are: " + ", ".join(states.ALL))
         if state not in found:
             found.append(state)
     return tuple(found)

@@ -13,9 +13,7 @@ class Backoff:
 
     __slots__ = ("base", "delay", "jitter", "longest", "strategy")
 
-    def __init__(
-        self, *, strategy: str, base: float, delay: int, longest: int, jitter: float
-    ) -> None:
+    def __init__(self, *, strategy: str, base: float, delay: int, longest: int, jitter: float) -> None:
         self.strategy = strategy
         self.base = base
         self.delay = delay

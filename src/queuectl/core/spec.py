@@ -77,14 +77,10 @@ def job_from_command(command: str, defaults: Defaults) -> NewJob:
     return job
 
 
-def job_from_fields(
-    raw: object, defaults: Defaults, notes: Callable[[str], None] | None = None
-) -> NewJob:
+def job_from_fields(raw: object, defaults: Defaults, notes: Callable[[str], None] | None = None) -> NewJob:
     """Validate one job given as a mapping. `notes` hears what was ignored."""
     if not isinstance(raw, dict):
-        raise InvalidInput(
-            f"a job must be a JSON object, not {_kind(raw)}", 'like {"command": "echo hi"}'
-        )
+        raise InvalidInput(f"a job must be a JSON object, not {_kind(raw)}", 'like {"command": "echo hi"}')
     job = NewJob("", defaults.max_retries)
     if raw.get("cwd") is None:
         job.cwd = _default_cwd(defaults)
@@ -305,9 +301,7 @@ def _check_env_entry(name: object, text: object) -> None:
     if not isinstance(text, str):
         raise InvalidInput(f"the value of {name} must be text, not {_kind(text)}", "quote it")
     if text == "***":
-        raise InvalidInput(
-            f"the value of {name} is masked (***)", "give the real value, or leave it out"
-        )
+        raise InvalidInput(f"the value of {name} is masked (***)", "give the real value, or leave it out")
     _check_argument(text, f"the value of {name}")
 
 

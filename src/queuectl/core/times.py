@@ -40,8 +40,7 @@ WHEN_FORMS = (
     "'2026-12-01 09:00 Europe/Berlin'), 17:30, 9am, 'today 17:00', 'tomorrow 9am' or 'mon 9:00'."
 )
 ISO_FORMS = (
-    "Write ISO 8601: 2026-12-01T09:00:00Z, 2026-12-01T09:00:00+01:00, or local time as "
-    "2026-12-01T09:00:00."
+    "Write ISO 8601: 2026-12-01T09:00:00Z, 2026-12-01T09:00:00+01:00, or local time as 2026-12-01T09:00:00."
 )
 
 # Patterns stay text: `re` compiles and keeps each at its first use, so importing costs nothing.

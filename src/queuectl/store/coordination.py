@@ -54,8 +54,7 @@ class Coordination:
     def orders(self, worker_id: str) -> Orders:
         row = self.connection.one("SELECT control FROM workers WHERE id = ?", (worker_id,))
         cancel = self.connection.all(
-            "SELECT seq FROM jobs WHERE state = 'processing' AND worker_id = ? "
-            "AND cancel_requested = 1",
+            "SELECT seq FROM jobs WHERE state = 'processing' AND worker_id = ? AND cancel_requested = 1",
             (worker_id,),
         )
         control = row[0] if row is not None else None
@@ -67,17 +66,14 @@ class Coordination:
 
     def control(self, worker_ids: Sequence[str], request: str) -> None:
         with self.connection.write("control") as db:
-            db.many(
-                "UPDATE workers SET control = ? WHERE id = ?", [(request, w) for w in worker_ids]
-            )
+            db.many("UPDATE workers SET control = ? WHERE id = ?", [(request, w) for w in worker_ids])
 
     def bury(self, worker: Worker) -> bool:
         """Declare a worker dead, unless it has renewed its lease since `worker` was read."""
         with self.connection.write("bury") as db:
             return bool(
                 db.run(
-                    "UPDATE workers SET state = 'dead' "
-                    "WHERE id = ? AND (state = 'dead' OR lease_until = ?)",
+                    "UPDATE workers SET state = 'dead' WHERE id = ? AND (state = 'dead' OR lease_until = ?)",
                     (worker.id, worker.lease_until),
                 )
             )

@@ -72,7 +72,7 @@ class JobWrites(Results):
         self, worker_id: str, host: str, reports: Sequence[Report], ask: Ask | None, now: int
     ) -> Exchange:
         """Hand in results and take new work in one transaction: one fsync for many jobs."""
-        with self.connection.write("exchange") as db:
+        with self.connection.write("complete" if reports else "claim") as db:
             # Under the write lock, so that no claim can slip in while this worker is being buried.
             if not db.all("SELECT 1 FROM workers WHERE id = ? AND state = 'alive'", (worker_id,)):
                 raise WorkerFenced(f"worker {worker_id} was declared dead")
@@ -112,9 +112,7 @@ class JobWrites(Results):
     def _claimable(self, ask: Ask) -> list[tuple[object, ...]]:
         db = self.connection
         if ask.only is not None:
-            return db.all(
-                f"SELECT {_COLUMNS} FROM jobs WHERE seq = ? AND state = 'pending'", (ask.only,)
-            )
+            return db.all(f"SELECT {_COLUMNS} FROM jobs WHERE seq = ? AND state = 'pending'", (ask.only,))
         rows: list[tuple[object, ...]] = []
         # Each queue once, however often it was named: its jobs must not be handed out twice.
         queues = self.pending_queues() if ask.queues is None else list(dict.fromkeys(ask.queues))
@@ -192,9 +190,7 @@ class JobWrites(Results):
                 (now, now, *values),
             )
 
-    def remove(
-        self, filter: JobFilter, *, sources: tuple[str, ...], limit: int
-    ) -> tuple[int, list[str]]:
+    def remove(self, filter: JobFilter, *, sources: tuple[str, ...], limit: int) -> tuple[int, list[str]]:
         """Delete up to `limit` jobs and their attempts; how many, and the log files left behind."""
         condition, values = where(filter, sources)
         return self._delete(condition, values, limit)
@@ -203,16 +199,12 @@ class JobWrites(Results):
         """Delete jobs that ended in `state` before a time; the caller loops."""
         return self._delete("state = ? AND finished_at < ?", (state, before), limit)
 
-    def _delete(
-        self, condition: str, values: Sequence[object], limit: int
-    ) -> tuple[int, list[str]]:
+    def _delete(self, condition: str, values: Sequence[object], limit: int) -> tuple[int, list[str]]:
         with self.connection.write("change") as db:
             found = db.all(f"SELECT seq FROM jobs WHERE {condition} LIMIT ?", (*values, limit))
             logs = []
             for (seq,) in found:
-                logs += db.all(
-                    "SELECT log FROM attempts WHERE job_seq = ? AND log IS NOT NULL", (seq,)
-                )
+                logs += db.all("SELECT log FROM attempts WHERE job_seq = ? AND log IS NOT NULL", (seq,))
             db.many("DELETE FROM attempts WHERE job_seq = ?", found)
             db.many("DELETE FROM jobs WHERE seq = ?", found)
         return len(found), [str(row[0]) for row in logs]

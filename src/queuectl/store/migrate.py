@@ -26,8 +26,7 @@ def migrate(connection: Connection, *, latest: int = LATEST, directory: str | No
         return found
     if found > latest:
         raise SchemaTooNew(
-            f"{connection.file} was written by a newer queuectl (schema {found}, this one knows "
-            f"{latest})",
+            f"{connection.file} was written by a newer queuectl (schema {found}, this one knows {latest})",
             "pip install --upgrade queuectl",
         )
     directory = directory or os.path.join(os.path.dirname(__file__), "migrations", "sqlite")

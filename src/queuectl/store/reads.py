@@ -82,9 +82,7 @@ class JobReads:
         total = 0
         for portion in portions(filter):
             condition, values = where(portion)
-            total += self._count(
-                f"{condition} AND state NOT IN ({ended})", (*values, *states.TERMINAL)
-            )
+            total += self._count(f"{condition} AND state NOT IN ({ended})", (*values, *states.TERMINAL))
         return total
 
     def stats(self, now: int, *, window_ms: int, queue: str | None = None) -> Stats:
@@ -96,15 +94,11 @@ class JobReads:
         )
         counts = dict.fromkeys(states.ALL, 0) | {str(row[0]): _int(row[1:]) for row in found}
         condition, values = where(JobFilter(states=(states.PENDING,), queue=queue))
-        oldest = self.connection.all(f"SELECT min(run_at) FROM jobs WHERE {condition}", values)[0][
-            0
-        ]
+        oldest = self.connection.all(f"SELECT min(run_at) FROM jobs WHERE {condition}", values)[0][0]
         recent = {}
         for state in states.TERMINAL:
             condition, values = where(JobFilter(states=(state,), queue=queue))
-            recent[state] = self._count(
-                f"{condition} AND finished_at >= ?", (*values, now - window_ms)
-            )
+            recent[state] = self._count(f"{condition} AND finished_at >= ?", (*values, now - window_ms))
         return Stats(counts, None if oldest is None else int(str(oldest)), recent, window_ms)
 
 

@@ -44,16 +44,12 @@ class Results:
 
     connection: Connection
 
-    def finish(
-        self, reports: Sequence[Report], worker_id: str, host: str, now: int
-    ) -> list[Report]:
+    def finish(self, reports: Sequence[Report], worker_id: str, host: str, now: int) -> list[Report]:
         """Store verdicts on jobs, fenced by their claims; returns the ones that came too late."""
         with self.connection.write("finish"):
             return self._finish(reports, worker_id, host, now)
 
-    def _finish(
-        self, reports: Sequence[Report], worker_id: str, host: str, now: int
-    ) -> list[Report]:
+    def _finish(self, reports: Sequence[Report], worker_id: str, host: str, now: int) -> list[Report]:
         db = self.connection
         db.script("SAVEPOINT finish")
         accepted: list[Report] = list(reports)
@@ -95,9 +91,7 @@ class Results:
     def _still_claimed(self, report: Report) -> bool:
         """Whether the fence holds, so that only a request to stop can have been in the way."""
         return bool(
-            self.connection.all(
-                "SELECT 1 FROM jobs WHERE seq = ? AND claim = ?", (report.seq, report.claim)
-            )
+            self.connection.all("SELECT 1 FROM jobs WHERE seq = ? AND claim = ?", (report.seq, report.claim))
         )
 
     def _recorded(self, report: Report) -> bool:

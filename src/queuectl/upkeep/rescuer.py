@@ -55,10 +55,7 @@ def _free(worker: Worker, store: Store, settings: Settings, now: int) -> int:
     if worker.host == system.hostname():
         # Before anybody may run them again, what is left of their processes is gone.
         _kill_remains(jobs, pids or {}, worker.session)
-    reports = [
-        decide(job, _verdict(job, pids, worker, store, now), settings.policy, now=now)
-        for job in jobs
-    ]
+    reports = [decide(job, _verdict(job, pids, worker, store, now), settings.policy, now=now) for job in jobs]
     stale = store.finish(reports, worker.id, worker.host, now)
     failpoint("reap.committed")
     store.forget(worker.id)
@@ -73,9 +70,7 @@ def _free(worker: Worker, store: Store, settings: Settings, now: int) -> int:
     return freed
 
 
-def _verdict(
-    job: Job, pids: dict[int, int] | None, worker: Worker, store: Store, now: int
-) -> Outcome:
+def _verdict(job: Job, pids: dict[int, int] | None, worker: Worker, store: Store, now: int) -> Outcome:
     if pids is not None and job.seq not in pids:
         outcome = Outcome(kinds.UNSTARTED, finished_at=now)
         return outcome

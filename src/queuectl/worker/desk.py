@@ -67,9 +67,7 @@ class Desk:
 
     def report(self, job: Job, outcome: Outcome, index: int | None = None) -> None:
         """A result; `index` is its mark in the ledger, cleared once it is stored."""
-        report = decide(
-            job, outcome, self.settings.policy, now=outcome.finished_at, random=random.random()
-        )
+        report = decide(job, outcome, self.settings.policy, now=outcome.finished_at, random=random.random())
         if not self.reports:
             self._first_report = self._clock.monotonic()
         self.reports.append((report, index))
@@ -117,9 +115,7 @@ class Desk:
         if not self._dry and self._room(running, me) > 0:
             return True
         return bool(self.reports) and (
-            not self.ahead
-            or len(self.reports) >= _REPORT_MOST
-            or now - self._first_report >= _REPORT_WITHIN
+            not self.ahead or len(self.reports) >= _REPORT_MOST or now - self._first_report >= _REPORT_WITHIN
         )
 
     def wake_at(self) -> float:

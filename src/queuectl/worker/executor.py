@@ -75,9 +75,7 @@ class Executor:
             return Ended(job, self._not_started(job, error), index, 0.0)
         failpoint("run.spawned")
         self._ledger.started(index, job.seq, pid)
-        output = Output(
-            self._logs_dir, job, inline=settings.output_inline, limit=settings.output_max
-        )
+        output = Output(self._logs_dir, job, inline=settings.output_inline, limit=settings.output_max)
         child = Child(job, pid, fds, output, index)
         child.began = now
         child.started_at = self._clock.now()
@@ -159,9 +157,7 @@ class Executor:
         return ended
 
     def _time_out(self, child: Child, now: float) -> None:
-        child.stop(
-            kinds.TIMEOUT, f"timed out after {now - child.began:.1f} s", self.kill_grace, now
-        )
+        child.stop(kinds.TIMEOUT, f"timed out after {now - child.began:.1f} s", self.kill_grace, now)
 
     kill_grace = 5.0  # seconds; the loop keeps it current
 

@@ -104,9 +104,7 @@ class Heart(threading.Thread):
     def _beat(self, store: Store, worker_id: str) -> None:
         began = self._clock.monotonic()
         failpoint("heartbeat.before")
-        orders = store.heartbeat(
-            worker_id, self.settings.worker_lease, self.running, self._clock.now()
-        )
+        orders = store.heartbeat(worker_id, self.settings.worker_lease, self.running, self._clock.now())
         failpoint("heartbeat.after")
         if worker_id == self.worker_id:
             # Counted from the beginning: the store may have taken its time to answer.

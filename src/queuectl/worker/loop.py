@@ -215,9 +215,7 @@ class Loop:
     def _check_stopped(self) -> None:
         if len(self._executor) and self._clock.monotonic() >= self._stop_at:
             self._stop_at = NEVER
-            self._executor.stop_all(
-                kinds.RELEASED, "stopped with its worker", self._executor.kill_grace
-            )
+            self._executor.stop_all(kinds.RELEASED, "stopped with its worker", self._executor.kill_grace)
         self.ended = not len(self._executor) and not self._desk.reports
 
     def _orphaned(self) -> None:

@@ -8,7 +8,7 @@ from queuectl import system
 
 # Ours alone: a job that starts a worker must not make that worker part of its own process tree.
 _OURS = (system.TOKEN_VARIABLE, "QUEUECTL_JOB_ID", "QUEUECTL_ATTEMPT", "QUEUECTL_QUEUE")
-_FAILPOINTS = ("QUEUECTL_FAILPOINT", "QUEUECTL_ENABLE_FAILPOINTS")
+_FAILPOINTS = ("QUEUECTL_FAILPOINT", "QUEUECTL_ENABLE_FAILPOINTS", "QUEUECTL_FAILPOINT_ONCE")
 
 
 def job_environment(url: str) -> dict[str, str]:

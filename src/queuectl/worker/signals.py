@@ -24,10 +24,10 @@ class Signals:
         self._old[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, self._child)
         self._old[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
-    def _stop(self, signum: int, frame: FrameType | None) -> None:
+    def _stop(self, _signum: int, _frame: FrameType | None) -> None:
         self.stops += 1
 
-    def _child(self, signum: int, frame: FrameType | None) -> None:
+    def _child(self, _signum: int, _frame: FrameType | None) -> None:
         self.child = True
 
     def wake(self) -> None:

@@ -95,9 +95,7 @@ class Supervisor:
             for slot in self._slots:
                 if slot.process is not None:
                     # Our own child and not reaped yet: the number cannot mean anybody else.
-                    slot.process.send_signal(
-                        signal.SIGTERM if self._forwarded < 3 else signal.SIGKILL
-                    )
+                    slot.process.send_signal(signal.SIGTERM if self._forwarded < 3 else signal.SIGKILL)
 
     def _collect(self) -> None:
         for slot in self._slots[:]:

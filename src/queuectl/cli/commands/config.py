@@ -145,9 +145,7 @@ def _assignment(options: argparse.Namespace) -> tuple[str, str]:
     if options.value is not None:
         return options.key, options.value
     if not equals:
-        raise InvalidInput(
-            f"there is no value for {name[:60]}", "like: queuectl config set max-retries 5"
-        )
+        raise InvalidInput(f"there is no value for {name[:60]}", "like: queuectl config set max-retries 5")
     return name, text
 
 

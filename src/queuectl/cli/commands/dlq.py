@@ -102,9 +102,7 @@ def _retry(words: list[str]) -> int:
 def _purge(words: list[str]) -> int:
     from queuectl.cli.commands.rm import removing
 
-    about = (
-        "Delete dead jobs with their attempts and output: those named, or all. Cannot be undone."
-    )
+    about = "Delete dead jobs with their attempts and output: those named, or all. Cannot be undone."
     examples = "  queuectl dlq purge job1\n  queuectl dlq purge --all --yes"
     options_of = parser("dlq purge", about, examples)
     add_targets(options_of, state=False)

@@ -84,9 +84,7 @@ def _chunks(
     if job.state == PROCESSING and run == job.runs:
         return live_output(queue, job), None
     known = ", ".join(str(attempt.run) for attempt in attempts[-20:])
-    raise NotFound(
-        f"job {job.id} has no attempt {run}", f"it has {known}" if known else "it has not run yet"
-    )
+    raise NotFound(f"job {job.id} has no attempt {run}", f"it has {known}" if known else "it has not run yet")
 
 
 def _wanted(options: argparse.Namespace, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
@@ -123,9 +121,7 @@ def _print(
 def _say_nothing(job: Job, attempt: Attempt | None, run: int) -> None:
     name = clean(job.id)
     if attempt is None:
-        say(
-            f"job {name} is running and has printed nothing yet; follow it: queuectl logs -f {name}"
-        )
+        say(f"job {name} is running and has printed nothing yet; follow it: queuectl logs -f {name}")
     elif attempt.log:
         place = f"on {attempt.host}" if attempt.host else "elsewhere"
         say(f"the output of attempt {run} of job {name} is {place}, or was deleted")

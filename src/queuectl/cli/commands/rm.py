@@ -42,9 +42,7 @@ def removing(sources: tuple[str, ...]) -> Action:
     def one(queue: Queue, id: str) -> Job:
         job = queue.get(id)
         if job.state not in sources and job.state in states.REMOVABLE:
-            raise Refused(
-                f"job {job.id} is {job.state}", "only these can be deleted: " + ", ".join(sources)
-            )
+            raise Refused(f"job {job.id} is {job.state}", "only these can be deleted: " + ", ".join(sources))
         queue.remove(job.id)
         return job
 

@@ -58,8 +58,7 @@ def _is_served(queue: Queue, job: Job) -> bool:
     from queuectl.fleet import living_workers
 
     return any(
-        worker.control is None
-        and (worker.queues is None or job.queue in worker.queues.split(","))
+        worker.control is None and (worker.queues is None or job.queue in worker.queues.split(","))
         for worker in living_workers(queue.store)
     )
 

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from queuectl.core.job import Attempt, Job
     from queuectl.queue import Queue
 
-_ABOUT = (
-    "Show everything about jobs, with every attempt: when, where, how long, how it ended and why."
-)
+_ABOUT = "Show everything about jobs, with every attempt: when, where, how long, how it ended and why."
 
 _EXAMPLES = """
   queuectl show job1

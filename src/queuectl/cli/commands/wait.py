@@ -109,12 +109,9 @@ def _progress_line() -> Callable[[int], None]:
     return progress
 
 
-def _result(
-    queue: Queue, filters: list[JobFilter], *, total: int, in_time: bool, as_json: bool
-) -> int:
+def _result(queue: Queue, filters: list[JobFilter], *, total: int, in_time: bool, as_json: bool) -> int:
     counts = {
-        state: sum(queue.store.count(in_states(group, (state,))) for group in filters)
-        for state in states.ALL
+        state: sum(queue.store.count(in_states(group, (state,))) for group in filters) for state in states.ALL
     }
     # Jobs that came meanwhile count as well; those that were deleted have an end that nobody knows.
     gone = max(total - sum(counts.values()), 0)

@@ -13,10 +13,11 @@ from queuectl.core.times import iso
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from queuectl.cli.options import Parser
+    from queuectl.fleet import Worker
     from queuectl.queue import Queue
-    from queuectl.store.messages import Worker
 
 _ABOUT = "Workers run the jobs. They live in the background and survive your terminal."
 _EXAMPLES = """
@@ -81,14 +82,10 @@ def _checked(options: argparse.Namespace) -> tuple[str, ...] | None:
     return tuple(check_queue(name.strip()) for name in options.queue.split(","))
 
 
-def _start_background(
-    queue: Queue, options: argparse.Namespace, queues: tuple[str, ...] | None
-) -> int:
+def _start_background(queue: Queue, options: argparse.Namespace, queues: tuple[str, ...] | None) -> int:
     from queuectl.fleet import start_background
 
-    workers = start_background(
-        queue, options.count, concurrency=options.concurrency, queues=queues
-    )
+    workers = start_background(queue, options.count, concurrency=options.concurrency, queues=queues)
     if options.json:
         print_json([_to_dict(worker) for worker in workers])
         return 0
@@ -98,15 +95,11 @@ def _start_background(
     return 0
 
 
-def _start_foreground(
-    url: str, options: argparse.Namespace, queues: tuple[str, ...] | None
-) -> int:
+def _start_foreground(url: str, options: argparse.Namespace, queues: tuple[str, ...] | None) -> int:
     from queuectl.app import WorkerSpec, run_supervisor, run_worker
 
     if options.count == 1:
-        run_worker(
-            WorkerSpec(url=url, concurrency=options.concurrency, queues=queues, verbose=True)
-        )
+        run_worker(WorkerSpec(url=url, concurrency=options.concurrency, queues=queues, verbose=True))
         return 0
     from queuectl.fleet import worker_command
 
@@ -183,7 +176,7 @@ def _stop_and_tell(queue: Queue, options: argparse.Namespace) -> int:
     return 0
 
 
-def _waiting(silent: bool) -> object:
+def _waiting(silent: bool) -> Callable[[list[Worker]], None] | None:
     if silent or not is_terminal(sys.stderr):
         return None
     last = ""

@@ -1,0 +1,139 @@
+"""Workers and supervisors that are killed, stopped or cut off in the middle of a job."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+from queuectl.testing import wait_until
+from tests.crash.checker import RECORD, check, no_job_processes, runs, settle
+from tests.site import Site
+
+# Hangs in its first attempt only; a second one is the proof that it was run again.
+HANGS_ONCE = RECORD + 'test "$QUEUECTL_ATTEMPT" -gt 1 || sleep 60'
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_killed_worker_is_replaced_and_its_job_runs_again(site: Site) -> None:
+    site.ok("enqueue", "--id", "job", "--command", HANGS_ONCE)
+    site.start()
+    wait_until(lambda: runs(site)["job"] == 1, what="the first run")
+    (worker,) = site.workers()
+    os.kill(worker, signal.SIGKILL)
+    settle(site)
+    check(site, ["job"])
+    assert len(site.workers()) == 1 and worker not in site.workers()
+
+
+def test_a_killed_supervisor_leaves_its_workers_at_work(site: Site) -> None:
+    site.ok("enqueue", "--id", "first", "--command", RECORD + "sleep 1")
+    site.start(count=2)
+    wait_until(lambda: runs(site)["first"] == 1, what="the first job")
+    workers = site.workers()
+    (supervisor,) = site.supervisors()
+    os.kill(supervisor, signal.SIGKILL)
+    site.ok("enqueue", "--id", "second", "--command", RECORD)
+    settle(site)
+    check(site, ["first", "second"])
+    assert sorted(site.workers()) == sorted(workers)
+    assert runs(site) == {"first": 1, "second": 1}
+    # Another start adds workers; a stop finds all of them.
+    site.start()
+    assert len(site.workers()) == 3
+    site.ok("worker", "stop")
+    assert site.workers() == [] and site.pids() == []
+
+
+def test_when_everything_is_killed_the_next_start_recovers_at_once(site: Site) -> None:
+    site.ok("enqueue", "--id", "job", "--command", HANGS_ONCE)
+    site.start(count=2)
+    wait_until(lambda: runs(site)["job"] == 1, what="the first run")
+    for pid in site.supervisors() + site.workers():
+        os.kill(pid, signal.SIGKILL)
+    site.start()
+    settle(site, timeout=10)  # far below the lease of 30 s
+    check(site, ["job"])
+
+
+def test_the_old_tree_is_gone_before_the_job_runs_again(site: Site) -> None:
+    """Also what left its process group and its parents: it carries the claim in its environment."""
+    escape = "setsid sh -c 'echo $$ > escaped; sleep 60' & (sh -c 'echo $$ > forked; exec sleep 60' &) ; "
+    state = "$(sed 's/.*) //; s/ .*//' /proc/$(cat $f)/stat 2>/dev/null)"
+    watch = f'for f in escaped forked; do case "{state}" in ""|Z|X) ;; *) echo $f >> overlap;; esac; done; '
+    command = RECORD + f'if test "$QUEUECTL_ATTEMPT" -gt 1; then {watch} true; else {escape} sleep 60; fi'
+    site.ok("enqueue", "--id", "job", "--command", command)
+    site.start(count=2)
+    wait_until(lambda: (site.work / "escaped").exists() and (site.work / "forked").exists())
+    with site.queue() as queue:
+        owner = next(w.pid for w in queue.store.workers() if w.id == queue.get("job").worker_id)
+    os.kill(owner, signal.SIGKILL)
+    settle(site)
+    assert not (site.work / "overlap").exists()
+    check(site, ["job"])
+
+
+def test_a_stopped_worker_that_wakes_after_its_lease_cannot_change_the_job(site: Site) -> None:
+    site.configure(**{"worker-heartbeat-interval": "0.3", "worker-lease": "1.5", "kill-grace": "0.2"})
+    site.ok("enqueue", "--id", "job", "--command", HANGS_ONCE)
+    site.start(count=2)
+    wait_until(lambda: runs(site)["job"] == 1, what="the first run")
+    with site.queue() as queue:
+        owner = next(w for w in queue.store.workers() if w.id == queue.get("job").worker_id)
+        os.kill(owner.pid, signal.SIGSTOP)
+        site.wait_for("job", "completed")
+        before = queue.get("job").to_dict()
+        history = [(a.outcome, a.worker_id, a.claim) for a in queue.attempts(queue.get("job"))]
+        os.kill(owner.pid, signal.SIGCONT)
+        # It notices, and comes back under a new name.
+        wait_until(
+            lambda: any(w.pid == owner.pid and w.id != owner.id for w in queue.store.workers()),
+            what="the worker to register anew",
+        )
+        assert queue.get("job").to_dict() == before
+        assert [(a.outcome, a.worker_id, a.claim) for a in queue.attempts(queue.get("job"))] == history
+    assert [outcome for outcome, _, _ in history] == ["lost", "succeeded"]
+    check(site, ["job"])
+
+
+def test_a_job_that_kills_its_worker_runs_out_of_attempts(site: Site) -> None:
+    site.configure(**{"backoff-base": "1", "max-retries": "2"})
+    site.ok("enqueue", "--id", "poison", "--command", RECORD + "kill -9 $PPID; sleep 60")
+    ids = [f"good{n}" for n in range(10)]
+    for id in ids:
+        site.ok("enqueue", "--id", id, "--max-retries", "5", "--command", RECORD)
+    site.start(count=2)
+    settle(site)
+    with site.queue() as queue:
+        poison = queue.get("poison")
+        assert poison.state == "dead" and poison.attempts == 3
+        assert {a.outcome for a in queue.attempts(poison)} == {"lost"}
+        assert "died" in (poison.last_error or "")
+    check(site, ids)
+    assert runs(site)["poison"] == 3
+
+
+def test_a_storm_of_kills_loses_nothing(site: Site) -> None:
+    site.configure(**{"max-retries": "50", "crash-limit": "50", "backoff-base": "0.1"})
+    ids = [f"s{n:03}" for n in range(300)]
+
+    lines = "".join(json.dumps({"id": id, "command": RECORD + "sleep 0.01"}) + "\n" for id in ids)
+    site.ok("enqueue", "-f", "-", input=lines)
+    site.start(count=3, concurrency=2)
+    with site.queue() as queue:
+        for fraction in range(1, 9):
+            goal = len(ids) * fraction // 10
+            wait_until(lambda goal=goal: queue.stats().counts["completed"] >= goal, timeout=60)  # type: ignore[misc]
+            for pid in site.workers()[:1]:
+                if alive(pid):
+                    os.kill(pid, signal.SIGKILL)
+    settle(site, timeout=90)
+    check(site, ids)
+    assert no_job_processes(site)

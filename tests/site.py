@@ -1,0 +1,114 @@
+"""A private installation for a test: a home of its own, real processes, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from queuectl import Queue
+from queuectl.testing import wait_until
+
+
+class Site:
+    """`site.q("status")` runs the real command; `site.start()` starts real workers."""
+
+    def __init__(self, home: Path, *, portable: bool = False) -> None:
+        self.home = home
+        self.work = home.parent / "work"
+        self.work.mkdir(exist_ok=True)
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("QUEUECTL_")}
+        self.env["QUEUECTL_HOME"] = str(home)
+        if portable:
+            self.env["QUEUECTL_PORTABLE"] = "1"
+        self._foreground: list[subprocess.Popen[bytes]] = []
+
+    def q(
+        self, *args: str, env: dict[str, str] | None = None, input: str | None = None, timeout: float = 60
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "queuectl", *args],
+            env={**self.env, **(env or {})},
+            cwd=self.work,
+            input=input,
+            stdin=subprocess.DEVNULL if input is None else None,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+
+    def ok(self, *args: str, env: dict[str, str] | None = None, input: str | None = None) -> str:
+        """Run a command that must succeed; returns its stdout."""
+        result = self.q(*args, env=env, input=input)
+        assert result.returncode == 0, (args, result.returncode, result.stdout, result.stderr)
+        return result.stdout
+
+    def queue(self) -> Queue:
+        return Queue.open(str(self.home / "queue.db"))
+
+    def configure(self, **values: object) -> None:
+        for key, value in values.items():
+            self.ok("config", "set", key, str(value))
+
+    def start(self, count: int = 1, concurrency: int = 1, env: dict[str, str] | None = None) -> None:
+        self.ok("worker", "start", "--count", str(count), "--concurrency", str(concurrency), env=env)
+
+    def foreground(self, *args: str, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "queuectl", "worker", "start", "--foreground", *args],
+            env={**self.env, **(env or {})},
+            cwd=self.work,
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        self._foreground.append(process)
+        return process
+
+    def state(self, id: str) -> str:
+        with self.queue() as queue:
+            return queue.get(id).state
+
+    def wait_for(self, id: str, *wanted: str, timeout: float = 30) -> None:
+        with self.queue() as queue:
+            wait_until(lambda: queue.get(id).state in wanted, timeout=timeout, what=f"{id} to be {wanted}")
+
+    def workers(self) -> list[int]:
+        with self.queue() as queue:
+            return [worker.pid for worker in queue.store.workers()]
+
+    def supervisors(self) -> list[int]:
+        run = self.home / "run"
+        names = os.listdir(run) if run.is_dir() else []
+        return [int(name.partition("-")[2]) for name in names if name.startswith("supervisor-")]
+
+    def pids(self) -> list[int]:
+        """Every living process that carries this home in its environment: workers, and their commands."""
+        mark = f"QUEUECTL_HOME={self.home}".encode()
+        found = []
+        for name in os.listdir("/proc"):
+            if not name.isdigit() or int(name) == os.getpid():
+                continue
+            try:
+                environ = Path("/proc", name, "environ").read_bytes()
+                state = Path("/proc", name, "stat").read_text().rpartition(")")[2].split()[0]
+            except (OSError, ValueError):
+                continue
+            if mark in environ.split(b"\0") and state not in "ZX":
+                found.append(int(name))
+        return found
+
+    def close(self) -> list[int]:
+        """Stop everything; returns what was still there after a stop."""
+        if (self.home / "queue.db").exists():
+            self.q("worker", "stop", "--now", "--timeout", "0")
+        left = self.pids()
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        for process in self._foreground:
+            process.communicate()
+        return left
