@@ -1,4 +1,4 @@
-"""Checks the documents against the repository: links, anchors, the ADR index, the map of modules.
+"""Checks the documents against the repository: links, ADR index, module map, commands, settings.
 
 Whether what they say is true is left to their readers and to the tests in tests/docs.
 """
@@ -13,8 +13,21 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import unquote
 
+from make_cli_docs import TARGET, page
+from queuectl.config.settings import KEYS
+
 ROOT = Path(__file__).resolve().parent.parent
-REQUIRED = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/architecture.md")
+REQUIRED = (
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "docs/architecture.md",
+    "docs/cli.md",
+    "docs/configuration.md",
+    "docs/python-api.md",
+    "docs/states.md",
+)
 # One file for each command, named after it: the map names the folder, the CLI reference the rest.
 NAMED_AS_A_WHOLE = ("cli/commands",)
 
@@ -26,6 +39,7 @@ HTML_LINK = re.compile(r"<(?:a|img)\b[^>]*?\b(?:href|src)=[\"']([^\"']+)[\"']", 
 HTML_ANCHOR = re.compile(r"\b(?:id|name)=[\"']([^\"']+)[\"']")
 HEADING = re.compile(r"^ {0,3}#{1,6}\s+(.+?)\s*#*\s*$")
 SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*:|^//", re.IGNORECASE)
+SETTING_ROW = re.compile(r"^\| `([a-z-]+)` \| `", re.MULTILINE)
 
 
 def prose(path: Path) -> Iterator[tuple[int, str]]:
@@ -136,6 +150,26 @@ def map_problems() -> Iterator[str]:
             )
 
 
+def reference_problems() -> Iterator[str]:
+    if TARGET.exists() and TARGET.read_text(encoding="utf-8") != page():
+        yield "docs/cli.md is out of date; bring it up: python tools/make_cli_docs.py --write"
+
+
+def setting_problems() -> Iterator[str]:
+    """Every setting has a row with its default and the words of `config list`."""
+    document = ROOT / "docs/configuration.md"
+    if not document.exists():
+        return
+    text = document.read_text(encoding="utf-8")
+    for key in KEYS.values():
+        row = f"| `{key.name}` | `{key.default}` | {key.help}"
+        if row not in text:
+            yield f"docs/configuration.md should have a row that begins: {row}"
+    for name in SETTING_ROW.findall(text):
+        if name not in KEYS:
+            yield f"docs/configuration.md has a row for {name}, which is no setting"
+
+
 def problems() -> Iterator[str]:
     for name in REQUIRED:
         if not (ROOT / name).exists():
@@ -144,6 +178,8 @@ def problems() -> Iterator[str]:
     yield from link_problems(documents)
     yield from adr_problems()
     yield from map_problems()
+    yield from reference_problems()
+    yield from setting_problems()
 
 
 def main() -> int:
@@ -153,7 +189,7 @@ def main() -> int:
     if found:
         print(f"docs: {len(found)} problem{'s' if len(found) > 1 else ''}", file=sys.stderr)
         return 1
-    print("docs: links, decisions and module map agree with the repository")
+    print("docs: links, decisions, module map, commands and settings agree with the repository")
     return 0
 
 

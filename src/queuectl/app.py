@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from queuectl.clock import Clock
     from queuectl.store.api import Store
+    from queuectl.store.messages import Worker
     from queuectl.worker.loop import Loop
 
 
@@ -35,6 +36,22 @@ def open_queue(url: str | None = None, *, create: bool = True, clock: Clock | No
         store.close()
         raise
     return Queue(store, settings, clock or SYSTEM_CLOCK)
+
+
+def living_workers(store: Store) -> list[Worker]:
+    """The workers whose lease holds and whose process, if it is on this machine, exists."""
+    from queuectl import system
+
+    host = system.hostname()
+    now = store.lease_clock()
+    return [
+        worker
+        for worker in store.workers()
+        if worker.state == "alive"
+        and worker.lease_until > now
+        and system.liveness(system.Identity.decode(worker.identity), same_host=worker.host == host)
+        != system.DEAD
+    ]
 
 
 class WorkerSpec:
@@ -90,9 +107,9 @@ def build_worker(
     from queuectl.store.open import open_store
     from queuectl.upkeep.purger import Purger
     from queuectl.upkeep.rescuer import rescue
-    from queuectl.worker.child import Launcher
     from queuectl.worker.desk import Desk
     from queuectl.worker.heart import Heart
+    from queuectl.worker.launcher import Launcher
     from queuectl.worker.loop import Loop
     from queuectl.worker.membership import Membership
     from queuectl.worker.process import job_environment, keep_descriptors_private

@@ -42,6 +42,10 @@ class DuplicateId(InvalidInput):
 
     code = "duplicate_id"
 
+    def __init__(self, message: str, hint: str | None = None, *, id: str | None = None) -> None:
+        super().__init__(message, hint)
+        self.id = id  # for the reader of a file, who knows in which line it stands
+
 
 class NotFound(QueuectlError):
     """The thing asked about does not exist."""

@@ -12,6 +12,7 @@ import sys
 import time
 
 from queuectl import doorbell, system
+from queuectl.app import living_workers
 from queuectl.errors import NotFound, QueuectlError
 from queuectl.paths import make_private_dir
 from queuectl.store.messages import Worker
@@ -24,26 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from queuectl.queue import Queue
-    from queuectl.store.api import Store
 
-__all__ = ["Stopped", "Worker", "living_workers", "start_background", "stop_workers", "worker_command"]
+__all__ = ["Stopped", "Worker", "start_background", "stop_workers", "worker_command"]
 
 _START_WITHIN = 20.0
 _ESCALATE_AFTER = 5.0  # seconds beyond the grace times: then the worker itself is killed
-
-
-def living_workers(store: Store) -> list[Worker]:
-    """The workers whose lease holds and whose process, if it is on this machine, exists."""
-    host = system.hostname()
-    now = store.lease_clock()
-    return [
-        worker
-        for worker in store.workers()
-        if worker.state == "alive"
-        and worker.lease_until > now
-        and system.liveness(system.Identity.decode(worker.identity), same_host=worker.host == host)
-        != system.DEAD
-    ]
 
 
 def worker_command(url: str, *, concurrency: int | None, queues: Sequence[str] | None) -> list[str]:

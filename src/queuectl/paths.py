@@ -16,6 +16,9 @@ from queuectl import system
 from queuectl.errors import InvalidInput, StoreError
 
 
+_HOME_MARK = ".queuectl-home"
+
+
 class Location:
     """A store's address and the directory for the files that belong to it."""
 
@@ -42,7 +45,25 @@ def locate(url: str | None = None) -> Location:
     home = os.path.realpath(system.default_home())
     default = os.path.realpath(os.path.join(home, "queue.db"))
     file = _file_of(given, default) if given else default
-    return Location(file, file, home if file == default else file + ".d")
+    return Location(file, file, home if file == default else _beside(file))
+
+
+def _beside(file: str) -> str:
+    """The directory of a store that is named by its path: the same one that its home would give it.
+
+    A process with another QUEUECTL_HOME must find the same doorbells and logs, so a home is marked as one.
+    """
+    parent, name = os.path.split(file)
+    if name == "queue.db" and os.path.exists(os.path.join(parent, _HOME_MARK)):
+        return parent
+    return file + ".d"
+
+
+def mark_home(location: Location) -> None:
+    """Leave the mark in a new home."""
+    if location.state_dir == os.path.dirname(location.file):
+        path = os.path.join(location.state_dir, _HOME_MARK)
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
 
 
 def _file_of(given: str, default: str) -> str:

@@ -268,7 +268,7 @@ def test_any_sequence_of_calls_agrees_with_the_model(engine: Engine) -> None:
     run_state_machine_as_test(
         lambda: QueueMachine(engine),
         settings=settings(
-            phases=__import__("hypothesis").Phase and [__import__("hypothesis").Phase.generate],max_examples=100,
+            max_examples=100,
             stateful_step_count=50,
             deadline=None,
             suppress_health_check=list(HealthCheck),

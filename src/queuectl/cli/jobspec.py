@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
+import os
 
-from queuectl.core.spec import Defaults, job_from_fields
 from queuectl.cli.options import Parser, hidden
-from queuectl.cli.output import say
+from queuectl.cli.strictjson import QUOTING, load_json
+from queuectl.clock import SYSTEM_CLOCK
+from queuectl.core.spec import FIELDS, Defaults, job_from_fields
 from queuectl.errors import InvalidInput
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from queuectl.core.job import NewJob
 
 
 def add_job_options(parser: Parser) -> None:
@@ -35,12 +32,6 @@ def add_job_options(parser: Parser) -> None:
     add("--cwd", metavar="DIR", help="where it runs (default: here)")
     hidden(group, "--max-attempts", "--max-tries", dest="max_attempts", type=_number)
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND")
-
-
-_FIELDS = (
-    "id command queue priority delay run_at max_retries max_attempts backoff_base backoff_strategy "
-    "backoff_max retry_delay timeout tags cwd"
-).split()
 
 
 def parse_words(parser: Parser, words: list[str]) -> argparse.Namespace:
@@ -70,77 +61,61 @@ def _without_words(options: argparse.Namespace) -> argparse.Namespace:
     return options
 
 
-def job_from_options(options: argparse.Namespace, defaults: Defaults) -> NewJob:
-    """The one job that the command line describes."""
+def fields_from_options(options: argparse.Namespace) -> dict[str, object]:
+    """The one job that the command line describes, as fields that nobody has checked yet."""
     fields = given_fields(options)
     words = options.words
-    if len(words) == 1 and words[0].lstrip().startswith("{"):
-        return job_from_json(words[0], defaults, fields)
+    if words and words[0].lstrip().startswith("{"):
+        # No program is called {…; what comes in several words is JSON that a shell has torn apart.
+        raw = load_json(" ".join(words))
+        assert isinstance(raw, dict)
+        return {**raw, **fields}
     if words and "command" in fields:
         raise InvalidInput("both --command and words are given", "give one of the two")
     if len(words) == 1:
         fields["command"] = words[0]
     elif words:
+        _refuse_torn_json(words)
         fields["argv"] = words
     if "command" not in fields and "argv" not in fields:
         raise InvalidInput("there is no command", 'like: queuectl enqueue "echo hello"')
-    return job_from_fields(fields, defaults)
+    return fields
+
+
+def checked_fields(options: argparse.Namespace) -> dict[str, object]:
+    """The same, refused if they make no job: before a store is opened, so that none is made for nothing."""
+    fields = fields_from_options(options)
+    job_from_fields(fields, Defaults(now=SYSTEM_CLOCK.now(), cwd=current_directory(options)))
+    return fields
+
+
+def current_directory(options: argparse.Namespace) -> str:
+    """Where jobs run that do not say it themselves."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        if options.cwd and os.path.isabs(options.cwd):
+            return str(options.cwd)
+        raise InvalidInput(
+            "the current directory does not exist any more", "go to another one, or give --cwd DIR"
+        ) from None
+
+
+def _refuse_torn_json(words: list[str]) -> None:
+    """bash makes `id:job1 command:x` of {"id":"job1","command":"x"} without quotes around it."""
+    if all(":" in word and word.partition(":")[0] in FIELDS for word in words):
+        raise InvalidInput("this looks like JSON without its quotes and braces", QUOTING)
 
 
 def given_fields(options: argparse.Namespace) -> dict[str, object]:
-    fields = {name: getattr(options, name) for name in _FIELDS if getattr(options, name) is not None}
+    given = {name: getattr(options, name, None) for name in FIELDS if name != "env"}
+    fields = {name: value for name, value in given.items() if value is not None}
     if options.env:
         fields["env"] = _environment(options.env)
     return fields
 
 
-def job_from_json(text: str, defaults: Defaults, over: dict[str, object]) -> NewJob:
-    """A job given as JSON; flags win over its fields."""
-    raw = load_json(text)
-    if isinstance(raw, dict):
-        raw = {**raw, **over}
-    return job_from_fields(raw, defaults, lambda note: say(f"note: {note}"))
-
-
-def load_json(text: str) -> object:
-    """JSON in the strict sense: no duplicate names, no NaN; errors name line and column."""
-    try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        raise InvalidInput(
-            f"malformed JSON at line {error.lineno}, column {error.colno}: {error.msg}",
-            _json_hint(text),
-        ) from None
-    except RecursionError:
-        raise InvalidInput("the JSON is nested too deeply", "a job is one flat object") from None
-
-
-def _json_hint(text: str) -> str:
-    if text.lstrip().startswith("{") and '"' not in text:
-        return (
-            "the shell has eaten the quotes; write it like this: "
-            """queuectl enqueue '{"id":"job1","command":"echo hi"}' """
-            'or use --id job1 --command "echo hi"'
-        )
-    return """like: '{"id": "job1", "command": "echo hi"}'"""
-
-
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        names = [name for name, _ in pairs]
-        double = next(name for name in names if names.count(name) > 1)
-        raise InvalidInput(f"field {double[:60]!r} is given twice", "give it once")
-    return result
-
-
-def _no_constant(name: str) -> object:
-    raise InvalidInput(f"{name} is not a JSON number", "use an ordinary number")
-
-
 def _environment(entries: list[str]) -> dict[str, str]:
-    import os
-
     result = {}
     for entry in entries:
         name, equals, value = entry.partition("=")
@@ -156,11 +131,11 @@ def _number(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number") from None
 
 
 def _decimal(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number") from None

@@ -53,8 +53,11 @@ _EXAMPLES = """examples:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    _prepare_streams()
     try:
-        return _dispatch(words)
+        code = _dispatch(words)
+        sys.stdout.flush()  # here, not at exit: what goes wrong with it is ours to tell
+        return code
     except QueuectlError as error:
         _print_error(error, words)
         return error.exit_code
@@ -63,8 +66,42 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         # `queuectl list | head -1`: the reader has had enough, which is no error of ours.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _let_go_of_stdout()
         return 0
+    except Exception as error:
+        if words[:1] == ["worker"] and words[1:2] in (["serve"], ["supervise"]):
+            raise  # nobody sits in front of it, and its log wants to know everything
+        failure = _unexpected(error)
+        _let_go_of_stdout()
+        _print_error(failure, words)
+        return failure.exit_code
+
+
+def _unexpected(error: Exception) -> QueuectlError:
+    """What nobody has thought of is told in one line too."""
+    if isinstance(error, OSError):  # a full disk behind stdout, for instance
+        place = f": {error.filename}" if error.filename else ""
+        return QueuectlError(f"{error.strerror or error}{place}", "--debug shows where it happened")
+    return QueuectlError(
+        f"internal error: {type(error).__name__}: {error}", "this is a bug; --debug shows where it is"
+    )
+
+
+def _prepare_streams() -> None:
+    """A terminal that cannot show ✓ gets \\u2713, and a closed stdout swallows what is printed."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # lives as long as we do
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _let_go_of_stdout() -> None:
+    """Or Python would try once more to flush it at exit, and complain."""
+    if sys.stdout is sys.__stdout__:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _dispatch(words: list[str]) -> int:
@@ -77,7 +114,7 @@ def _dispatch(words: list[str]) -> int:
     from importlib import import_module
 
     module = import_module(f"queuectl.cli.commands.{name}")
-    result = module.main(leading + _dashed(rest))
+    result = module.main(leading + rest)
     assert isinstance(result, int)
     return result
 
@@ -86,24 +123,15 @@ def _split(words: list[str]) -> tuple[list[str], str | None, list[str]]:
     """Options before the command, the command, and what follows it."""
     position = 0
     while position < len(words) and words[position].startswith("-"):
-        position += 2 if words[position] == "--db" else 1
-    leading = _dashed(words[:position])
+        if words[position] == "--db":
+            if position + 1 == len(words):
+                raise InvalidInput("--db needs a file", "like: queuectl --db jobs.db list")
+            position += 1
+        position += 1
+    leading = words[:position]
     if position >= len(words):
         return leading, None, []
     return leading, words[position], words[position + 1 :]
-
-
-def _dashed(words: list[str]) -> list[str]:
-    """`--max_retries` is as good as `--max-retries`; what follows `--` is left alone."""
-    result: list[str] = []
-    for position, word in enumerate(words):
-        if word == "--":
-            return result + words[position:]
-        name, equals, value = word.partition("=")
-        if name.startswith("--") and "_" in name and " " not in name:
-            word = name.replace("_", "-") + equals + value
-        result.append(word)
-    return result
 
 
 def _without_command(leading: list[str]) -> int:
@@ -122,16 +150,14 @@ def _without_command(leading: list[str]) -> int:
 def _help() -> str:
     width = max(map(len, COMMANDS)) + 2
     lines = [f"  {name:<{width}}{text}" for name, text in COMMANDS.items()]
-    return "\n".join(
-        [_USAGE, "", "A durable job queue for shell commands.", "", _EXAMPLES, "commands:", *lines]
-        + ["", "queuectl COMMAND --help says more about one of them."]
-    )
+    head = [_USAGE, "", "A durable job queue for shell commands.", "", _EXAMPLES, "commands:"]
+    return "\n".join([*head, *lines, "", "queuectl COMMAND --help says more about one of them."])
 
 
 def _unknown(command: str) -> InvalidInput:
     from difflib import get_close_matches
 
-    near = get_close_matches(command, [*COMMANDS, *ALIASES], n=1, cutoff=0.5)
+    near = get_close_matches(command, [*COMMANDS, *ALIASES], n=1, cutoff=0.6)
     hint = f"did you mean: queuectl {near[0]}" if near else "queuectl --help shows the commands"
     return InvalidInput(f"unknown command {command[:60]!r}", hint)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from queuectl.errors import InvalidInput
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
 
 class Parser(argparse.ArgumentParser):
     """argparse, but a mistake is one of our errors: exit code 2 and a hint."""
+
+    def _parse_optional(self, arg_string: str) -> object:  # type: ignore[override]  # differs by version
+        """`--max_retries` is as good as `--max-retries`. Here, where words of a job's command are safe."""
+        if arg_string.startswith("--") and "_" in arg_string:
+            name, equals, value = arg_string.partition("=")
+            dashed = name.replace("_", "-")
+            if dashed in self._option_string_actions:
+                arg_string = dashed + equals + value
+        return super()._parse_optional(arg_string)
 
     def error(self, message: str) -> NoReturn:
         hint = f"see: {self.prog} --help"
@@ -36,7 +46,7 @@ def _nearest_option(parser: argparse.ArgumentParser, message: str) -> str | None
         for option in action.option_strings
         if action.help is not argparse.SUPPRESS
     ]
-    return next(iter(get_close_matches(wrong, known, n=1, cutoff=0.6)), None)
+    return next(iter(get_close_matches(wrong, known, n=1, cutoff=0.7)), None)
 
 
 def parser(command: str, about: str, examples: str, *, json: bool = True) -> Parser:
@@ -64,13 +74,28 @@ def hidden(
     target.add_argument(*names, help=argparse.SUPPRESS, **keywords)  # type: ignore[arg-type]
 
 
+class _PlainFormatter(argparse.RawDescriptionHelpFormatter):
+    """Knows its width: argparse makes a formatter for each option, which asks shutil, which loads slowly."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_width())
+
+
+def _width() -> int:
+    try:
+        columns = int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size().columns
+    except (ValueError, OSError):  # no number, no terminal
+        columns = 80
+    return max(columns - 2, 40)
+
+
 def _formatter() -> type[argparse.HelpFormatter]:
     """Coloured help on a terminal; rich costs 100 ms, so only when somebody looks."""
     if sys.stdout.isatty() and {"-h", "--help"} & set(sys.argv):
         from rich_argparse import RawDescriptionRichHelpFormatter
 
         return RawDescriptionRichHelpFormatter
-    return argparse.RawDescriptionHelpFormatter
+    return _PlainFormatter
 
 
 def open_queue(options: argparse.Namespace, *, create: bool = True) -> Queue:

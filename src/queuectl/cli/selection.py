@@ -128,16 +128,18 @@ def _text(text: str | None, what: str) -> str | None:
     return text
 
 
-def number(lowest: int) -> Callable[[str], int]:
-    """For argparse: a whole number that is not below `lowest`."""
+def number(lowest: int, highest: int = 2**62 - 1) -> Callable[[str], int]:
+    """For argparse: a whole number within these bounds."""
 
     def parse(text: str) -> int:
         try:
             value = int(text)
         except ValueError:
             raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number") from None
-        if not lowest <= value < 2**62:
+        if value < lowest:
             raise argparse.ArgumentTypeError(f"{text[:40]} is not {lowest} or more")
+        if value > highest:
+            raise argparse.ArgumentTypeError(f"{text[:40]} is more than {highest:,}")
         return value
 
     return parse

@@ -92,7 +92,10 @@ def _file() -> dict[str, str]:
     texts = {}
     for name, value in table.items():
         text = str(value).lower() if isinstance(value, bool) else str(value)
-        key, stored = to_stored(name, text)
+        try:
+            key, stored = to_stored(name, text)
+        except (InvalidInput, NotFound) as error:
+            raise InvalidInput(f"{path}: {error.message}", error.hint) from None
         texts[key.name] = stored
     return texts
 

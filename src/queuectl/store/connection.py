@@ -6,7 +6,6 @@ A connection belongs to one process and one thread; it refuses to work after a f
 from __future__ import annotations
 
 import os
-import random
 import time
 
 import apsw
@@ -71,7 +70,8 @@ class Connection:
         self._refuse_foreign()
         # Closing must stay cheap: a checkpoint at every `enqueue` would cost three more fsyncs.
         db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        mode = db.execute("PRAGMA journal_mode = WAL").get
+        # Several processes may be making the file: the switch to WAL does not wait for its turn.
+        mode = self._patiently("PRAGMA journal_mode = WAL")
         if mode != "wal":
             raise StoreError(
                 f"{self.file}: SQLite cannot use its write-ahead log here",
@@ -166,18 +166,24 @@ class Connection:
     def begin(self) -> None:
         self._check_process()
         self.check_identity()
+        try:
+            # IMMEDIATE: a transaction that reads first and writes later could not be retried.
+            self._patiently("BEGIN IMMEDIATE")
+        except apsw.Error as error:
+            raise translate(error, self.file) from error
+
+    def _patiently(self, sql: str) -> object:
+        """Execute what SQLite may refuse as locked at once, whatever its own timeout."""
         deadline = time.monotonic() + self._busy_ms / 1000
         while True:
             try:
-                # IMMEDIATE: a transaction that reads first and writes later could not be retried.
-                self._db.execute("BEGIN IMMEDIATE")
-                return
-            except apsw.BusyError as error:
+                return self._db.execute(sql).get
+            except apsw.BusyError:
                 if time.monotonic() >= deadline:
-                    raise translate(error, self.file) from error
-                time.sleep(random.uniform(0.001, 0.02))
-            except apsw.Error as error:
-                raise translate(error, self.file) from error
+                    raise
+                from random import uniform  # rarely needed, and slow to import
+
+                time.sleep(uniform(0.001, 0.02))
 
     def commit(self) -> None:
         try:
@@ -192,16 +198,19 @@ class Connection:
 
     def backup_to(self, target: str) -> None:
         """A consistent copy, private from its first byte; under its name it is whole or absent."""
-        unfinished = f"{target}.{os.getpid()}.tmp"
-        _remove(unfinished)  # of a process that died, whose pid is ours now
+        unfinished = target + ".tmp"
+        _remove(unfinished)  # of a process that died here
         _create_private(unfinished)
         try:
-            copy = apsw.Connection(unfinished)
+            # A connection of its own: SQLite copies from none that holds the write lock.
+            source, copy = apsw.Connection(self.file), apsw.Connection(unfinished)
             try:
-                with copy.backup("main", self._db, "main") as backup:
+                with copy.backup("main", source, "main") as backup:
                     backup.step()
             finally:
                 copy.close()
+                source.close()
+            failpoint("backup.copied")
             os.replace(unfinished, target)
         except apsw.Error as error:
             _remove(unfinished)

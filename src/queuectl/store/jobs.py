@@ -61,9 +61,9 @@ class JobWrites(Results):
     def _duplicate(self, id: str | None) -> DuplicateId:
         found = self.connection.one("SELECT state FROM jobs WHERE id = ?", (id,))
         if found is None:
-            return DuplicateId(f"the id {id} is given twice", "every job needs an id of its own")
+            return DuplicateId(f"the id {id} is given twice", "every job needs an id of its own", id=id)
         return DuplicateId(
-            f"job {id} exists already ({found[0]})", "choose another id, or give --if-exists skip"
+            f"job {id} exists already ({found[0]})", "choose another id, or give --if-exists skip", id=id
         )
 
     # --- a worker's exchange ----------------------------------------------------------------------

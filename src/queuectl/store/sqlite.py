@@ -23,10 +23,12 @@ class SqliteStore(JobWrites, JobReads, Coordination):
             paths.make_parent_dir(location)
         self.connection = Connection(location.file, create=create, busy_ms=busy_ms)
         try:
-            migrate(self.connection)
+            found = migrate(self.connection)
             if create:
                 # Not before: a file that we refuse must not get a directory beside it.
                 paths.make_private_dir(location.state_dir)
+                if found == 0:
+                    paths.mark_home(location)
         except BaseException:
             self.connection.close()
             raise

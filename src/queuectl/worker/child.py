@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import signal
 
 from queuectl import system
 from queuectl.core import outcome as kinds
-from queuectl.core.chunks import STDERR, STDOUT
 from queuectl.core.outcome import Outcome
 from queuectl.failpoints import failpoint
 
@@ -85,9 +83,10 @@ class Child:
                     data = os.read(fd, _READ)
                 except BlockingIOError:
                     break
-                if not data:
-                    break
-                self.output.feed(stream, offset, data)
+                if data:
+                    self.output.feed(stream, offset, data)
+                if len(data) < _READ:
+                    break  # that was all there is
 
     def stop(self, kind: str, error: str | None, grace: float, now: float) -> None:
         """Begin the ladder: TERM to the group and to whoever escaped it, KILL when the grace is over."""
@@ -171,81 +170,3 @@ def _describe(code: int, stderr: bytes) -> str:
     how = f"exit code {code}" if code > 0 else f"killed by {system.signal_name(-code)}"
     lines = stderr.decode("utf-8", "backslashreplace").strip().splitlines()
     return f"{how}: {lines[-1][:200]}" if lines else how
-
-
-class Launcher:
-    """Starts commands. Knows the shell, the environment every job gets, and the directory we are in."""
-
-    def __init__(self, environment: dict[str, str], shell: str) -> None:
-        self.shell = shell
-        self._environment = environment
-        self._home_dir = os.getcwd()
-        self._cwd = self._home_dir
-        self._null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-
-    def start(self, job: Job) -> tuple[int, dict[int, int]]:
-        """Start the command; returns its pid and the reading ends of its pipes. OSError if it cannot be."""
-        self._enter(job.cwd or self._home_dir)
-        out_read, out_write = os.pipe2(os.O_CLOEXEC)
-        try:
-            err_read, err_write = os.pipe2(os.O_CLOEXEC)
-        except OSError:
-            os.close(out_read)
-            os.close(out_write)
-            raise
-        try:
-            pid = self._spawn(job, out_write, err_write)
-        except BaseException:
-            os.close(out_read)
-            os.close(err_read)
-            raise
-        finally:
-            os.close(out_write)
-            os.close(err_write)
-        os.set_blocking(out_read, False)
-        os.set_blocking(err_read, False)
-        return pid, {out_read: STDOUT, err_read: STDERR}
-
-    def _enter(self, directory: str) -> None:
-        # posix_spawn cannot change the directory of the child, so we go there ourselves. Nothing in this
-        # process uses a relative path.
-        if directory != self._cwd:
-            os.chdir(directory)
-            self._cwd = directory
-
-    def _spawn(self, job: Job, out: int, err: int) -> int:
-        environment = self._environment.copy()
-        if job.env:
-            environment.update(json.loads(job.env))
-        environment["QUEUECTL_JOB_ID"] = job.id
-        environment["QUEUECTL_ATTEMPT"] = str(job.attempts)
-        environment["QUEUECTL_QUEUE"] = job.queue
-        environment[system.TOKEN_VARIABLE] = job.token
-        if job.cwd:
-            environment["PWD"] = job.cwd
-        argv = ["sh", "-c", job.command] if job.argv is None else json.loads(job.argv)
-        spawn = os.posix_spawn if job.argv is None else os.posix_spawnp
-        return spawn(
-            self.shell if job.argv is None else argv[0],
-            argv,
-            environment,
-            file_actions=[
-                (os.POSIX_SPAWN_DUP2, self._null, 0),
-                (os.POSIX_SPAWN_DUP2, out, 1),
-                (os.POSIX_SPAWN_DUP2, err, 2),
-            ],
-            setpgroup=0,
-            setsigmask=[],
-            # What Python ignores would be ignored in the command too: `yes | head` would never end.
-            setsigdef=[signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP],
-        )
-
-    def rest(self) -> None:
-        """Go back to where we started, so that an idle worker keeps no directory busy."""
-        try:
-            self._enter(self._home_dir)
-        except OSError:
-            pass  # it was removed meanwhile; any other directory would do as well
-
-    def close(self) -> None:
-        os.close(self._null)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from queuectl.clock import Clock
     from queuectl.config.settings import Settings
     from queuectl.core.job import Job
-    from queuectl.worker.child import Launcher
+    from queuectl.worker.launcher import Launcher
     from queuectl.worker.ledger import Ledger
 
 # Not the command's fault: the machine has no room now. The job is given back and nothing is started for a while.
@@ -67,7 +67,7 @@ class Executor:
         failpoint("run.marked")
         now = self._clock.monotonic()
         try:
-            pid, fds = self._launcher.start(job)
+            pid, launch = self._launcher.start(job)
         except OSError as error:
             if error.errno in _SHORTAGES:
                 self._ledger.clear(index)
@@ -76,7 +76,7 @@ class Executor:
         failpoint("run.spawned")
         self._ledger.started(index, job.seq, pid)
         output = Output(self._logs_dir, job, inline=settings.output_inline, limit=settings.output_max)
-        child = Child(job, pid, fds, output, index)
+        child = Child(job, pid, launch.pipes(), output, index)
         child.began = now
         child.started_at = self._clock.now()
         timeout = job.timeout if job.timeout is not None else settings.job_timeout
@@ -113,29 +113,27 @@ class Executor:
             del self._by_fd[fd], child.fds[fd]
             os.close(fd)
 
-    def reap(self) -> list[Child]:
-        """Collect ended processes: our commands, and orphans that fell to us as their subreaper.
+    def reap(self) -> Child | None:
+        """The next command that has ended, if any; orphans that fell to us as subreaper are buried on the way.
 
-        The slots of the returned ones are free; `conclude` them when there is time.
+        Its slot is free from now on; `conclude` it when there is time.
         """
-        ended = []
         while True:
             try:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
-                break
+                return None
             if pid == 0:
-                break
+                return None
             child = self._children.get(pid)
-            if child is not None:
-                child.ended(status, usage)
-                failpoint("run.exited")
-                if child.stop_kind is None:
-                    del self._children[pid]
-                    ended.append(child)
-                else:
-                    self.next_time = 0.0  # see at once whether the rest of its tree is gone
-        return ended
+            if child is None:
+                continue
+            child.ended(status, usage)
+            failpoint("run.exited")
+            if child.stop_kind is None:
+                del self._children[pid]
+                return child
+            self.next_time = 0.0  # see at once whether the rest of its tree is gone
 
     def on_time(self) -> list[Child]:
         """Timeouts, kill ladders, live output: whatever is due now."""

@@ -6,12 +6,13 @@ What to claim and when to store results is left to the desk, running commands to
 from __future__ import annotations
 
 import select
+from itertools import islice
 
 from queuectl import doorbell
 from queuectl.core import outcome as kinds
 from queuectl.errors import StoreError, WorkerFenced
 from queuectl.events import emit
-from queuectl.worker.child import NEVER, Launcher
+from queuectl.worker.child import NEVER
 from queuectl.worker.executor import Ended, Executor, Shortage
 
 TYPE_CHECKING = False
@@ -20,12 +21,15 @@ if TYPE_CHECKING:
 
     from queuectl.clock import Clock
     from queuectl.store.api import Store
+    from queuectl.worker.child import Child
     from queuectl.worker.desk import Desk
     from queuectl.worker.heart import Heart
+    from queuectl.worker.launcher import Launcher
     from queuectl.worker.membership import Membership
     from queuectl.worker.signals import Signals
 
 _SHORTAGE_PAUSE = 0.5
+_PREPARE = 2  # commands to have ready before a slot is free
 _FENCE_MARGIN = 2.0  # on top of the kill grace: our commands are gone before the lease ends
 
 
@@ -58,6 +62,7 @@ class Loop:
         self._stop_at = NEVER
         self._handled_stops = 0
         self._over = False
+        self._ended: list[Child] = []  # commands that are over and not looked at yet
         self.ended = False
         self.stop_when_orphaned = False
         self._enter()
@@ -98,14 +103,11 @@ class Loop:
                 self._obey()
             if self._clock.monotonic() >= self._fence_at() and len(self._executor):
                 self._fence_ourselves()
-            ended = self._executor.on_time()
-            if self._signals.child:
-                self._signals.child = False
-                ended += self._executor.reap()
-            # First fill the slots, then look closer at what has ended: a slot is never idle for our sake.
-            self._start_jobs()
-            for child in ended:
+            self._ended += self._executor.on_time()
+            self._refill()
+            for child in self._ended:
                 self._report(self._executor.conclude(child))
+            self._ended.clear()
             if self._desk.is_due(len(self._executor), self._me) and not self._poll.poll(0):
                 # Nothing else is ready, so now is the time for the disk.
                 self._desk.exchange(len(self._executor), self._me)
@@ -115,10 +117,25 @@ class Loop:
         if self._stopping:
             self._check_stopped()
         self._heart.running = len(self._executor)
+        if not self._heart.running:
+            self._launcher.rest()
+        self._launcher.prepare(list(islice(self._desk.ahead, _PREPARE)))
         return self._pause()
 
+    def _refill(self) -> None:
+        """Fill the slot of each command that has ended; a closer look at it comes later."""
+        if self._signals.child:
+            self._signals.child = False
+            while (child := self._executor.reap()) is not None:
+                self._ended.append(child)
+                self._start_jobs()
+        self._start_jobs()
+
     def _wait(self, seconds: float) -> None:
-        for fd, _ in self._poll.poll(max(seconds, 0)):
+        events = self._poll.poll(max(seconds, 0))
+        if self._signals.child:
+            self._refill()  # before anything else: a slot must never wait for our sake
+        for fd, _ in events:
             if fd == self._signals.fd:
                 self._signals.drain()
             elif fd == self._me.bell.fd:
@@ -249,11 +266,15 @@ class Loop:
         self._executor.stop_all(kinds.LOST, "its worker was declared dead", 0.0)
         while len(self._executor):
             self._wait(0.02)
-            self._executor.reap()
+            while (child := self._executor.reap()) is not None:
+                child.close()
             for child in self._executor.on_time():
                 child.close()
+                child.output.abandon()
                 emit("job.stale", seq=child.job.seq, claim=child.job.claim)
+        self._ended.clear()
         self._desk.forget_all()
+        self._launcher.prepare([])
         self._me.close()
         self._poll.close()
         self._enter()

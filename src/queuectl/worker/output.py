@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 
 from queuectl.core.chunks import HEAD_SIZE, STDERR, pack
-from queuectl.logfiles import log_name, segments, tail_name
+from queuectl.logfiles import log_name, tail_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from queuectl.core.job import Job
 
 _ERROR_TAIL = 512
+_SMALLEST_PIECE = 512
 
 
 class Output:
@@ -28,6 +29,7 @@ class Output:
         "_limit",
         "_logs_dir",
         "_parts",
+        "_piece",
         "last_error",
         "total",
     )
@@ -37,6 +39,8 @@ class Output:
         self._job = job
         self._inline = inline
         self._limit = limit
+        # What is written at once has to fit into the smallest part of a file.
+        self._piece = max(limit // 4 - HEAD_SIZE, _SMALLEST_PIECE)
         self._parts: list[bytes] | None = []  # None once there is too much for memory
         self._kept = 0
         self._file: LogFile | None = None
@@ -45,9 +49,15 @@ class Output:
 
     def feed(self, stream: int, offset_ms: int, data: bytes) -> None:
         self.total += len(data)
-        packed = pack(stream, offset_ms, data)
         if stream == STDERR:
             self.last_error = (self.last_error + data)[-_ERROR_TAIL:]
+        if len(data) <= self._piece:
+            self._keep(pack(stream, offset_ms, data))
+        else:
+            for start in range(0, len(data), self._piece):
+                self._keep(pack(stream, offset_ms, data[start : start + self._piece]))
+
+    def _keep(self, packed: bytes) -> None:
         if self._parts is not None:
             self._parts.append(packed)
             self._kept += len(packed)
@@ -83,23 +93,36 @@ class Output:
         assert self._file is not None
         return None, self._name, self._file.finish()
 
+    def abandon(self) -> None:
+        """Nobody wants to know; what was shown stays where it is."""
+        if self._file is not None:
+            self._file.close()
+
 
 class LogFile:
-    """A log on disk: the head, and behind it rotating tails, so that any flood ends up below the limit."""
+    """A log on disk: the head, and behind it rotating tails, so that any flood ends up below the limit.
 
-    __slots__ = ("_dropped", "_fd", "_limit", "_logs_dir", "_name", "_sizes", "_tail")
+    Where it cannot be written (a full disk, no descriptor left) output is counted as dropped: that must
+    neither stop the command nor end the worker.
+    """
+
+    __slots__ = ("_dropped", "_fd", "_limit", "_logs_dir", "_name", "_size", "_tail", "_texts")
 
     def __init__(self, logs_dir: str, name: str, limit: int) -> None:
         self._logs_dir = logs_dir
         self._name = name
         self._limit = limit
         self._tail = 0  # 0: the head is being written
-        self._sizes = [0]
+        self._size = 0  # of the part that is being written
+        self._texts = {0: 0}  # bytes of output in each part that is kept
         self._dropped = 0
-        self._fd = self._open(name)
+        self._fd: int | None = None
 
-    def _open(self, name: str) -> int:
-        path = os.path.join(self._logs_dir, name)
+    def _path(self, number: int) -> str:
+        return os.path.join(self._logs_dir, tail_name(self._name, number) if number else self._name)
+
+    def _open(self) -> int:
+        path = self._path(self._tail)
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
@@ -111,33 +134,67 @@ class LogFile:
 
     def write(self, packed: bytes) -> None:
         part = self._limit // 2 if self._tail == 0 else self._limit // 4
-        if self._sizes[-1] + len(packed) > part and self._sizes[-1]:
+        if self._size and self._size + len(packed) > part:
             self._rotate()
+        text = len(packed) - HEAD_SIZE
+        if self._append(packed):
+            self._size += len(packed)
+            self._texts[self._tail] += text
+        else:
+            self._dropped += text
+
+    def _append(self, packed: bytes) -> bool:
         try:
-            os.write(self._fd, packed)
-            self._sizes[-1] += len(packed)
+            if self._fd is None:
+                self._fd = self._open()
+            written = os.write(self._fd, packed)
+            if written < len(packed):
+                os.ftruncate(self._fd, self._size)  # behind half a piece nothing could be read any more
         except OSError:
-            # A full disk must not stop the command; what cannot be kept is counted.
-            self._dropped += len(packed) - HEAD_SIZE
+            return False
+        return written == len(packed)
 
     def _rotate(self) -> None:
-        os.close(self._fd)
+        self.close()
         self._tail += 1
-        self._sizes.append(0)
-        if self._tail > 2:
-            oldest = tail_name(self._name, self._tail - 2)
-            self._dropped += self._sizes[self._tail - 2]
-            self._sizes[self._tail - 2] = 0
-            os.unlink(os.path.join(self._logs_dir, oldest))
-        self._fd = self._open(tail_name(self._name, self._tail))
+        self._size = 0
+        self._texts[self._tail] = 0
+        oldest = self._tail - 2
+        if oldest > 0:
+            self._dropped += self._texts.pop(oldest)
+            _unlink(self._path(oldest))
+
+    def close(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
 
     def finish(self) -> int:
         """On the disk before the result is: a stored job never points to a log that power loss took."""
-        os.fsync(self._fd)
-        os.close(self._fd)
+        self.close()
+        for number in self._texts:
+            _sync(self._path(number))
         return self._dropped
 
     def discard(self) -> None:
-        os.close(self._fd)
-        for path in segments(self._logs_dir, self._name):
-            os.unlink(path)
+        self.close()
+        for number in self._texts:
+            _unlink(self._path(number))
+
+
+def _unlink(path: str) -> None:
+    try:
+        os.unlink(path)
+    except (FileNotFoundError, NotADirectoryError):
+        pass  # somebody tidied up, or it could never be made
+
+
+def _sync(path: str) -> None:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return  # it could not be written, or is gone: then the result alone has to do
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

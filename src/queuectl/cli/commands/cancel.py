@@ -95,7 +95,7 @@ def _verdict(queue: Queue, before: Job) -> Job | QueuectlError:
 
 
 def _living(queue: Queue) -> set[str | None]:
-    from queuectl.fleet import living_workers
+    from queuectl.app import living_workers
 
     return {worker.id for worker in living_workers(queue.store)}
 

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import sys
 
-from queuectl.cli.jobspec import add_job_options, given_fields, job_from_options, parse_words
+from queuectl.cli.jobspec import (
+    add_job_options,
+    checked_fields,
+    current_directory,
+    given_fields,
+    parse_words,
+)
 from queuectl.cli.options import open_queue, parser
-from queuectl.cli.output import is_terminal, plural, print_json, say
-from queuectl.errors import InvalidInput
+from queuectl.cli.output import clean, is_terminal, plural, print_json, say
+from queuectl.core.spec import job_from_fields
+from queuectl.errors import DuplicateId, InvalidInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable, Iterable, Iterator
 
+    from queuectl.cli.jobfile import JobReader
     from queuectl.cli.options import Parser
     from queuectl.core.job import NewJob
     from queuectl.queue import Queue
@@ -47,35 +56,40 @@ def build_parser() -> Parser:
 
 def main(words: list[str]) -> int:
     options = parse_words(build_parser(), words)
-    if len(options.words) == 1 and options.words[0].startswith("@") and not options.file:
+    if len(options.words) == 1 and options.words[0].startswith("@") and options.file is None:
         options.file, options.words = options.words[0][1:], []
-    with open_queue(options) as queue:
-        if options.file is not None:
-            _enqueue_file(queue, options)
-        else:
-            _enqueue_one(queue, options)
-        _warn_without_workers(queue)
+    if options.file is not None:
+        _enqueue_file(options)
+    else:
+        _enqueue_one(options)
     return 0
 
 
-def _enqueue_one(queue: Queue, options: argparse.Namespace) -> None:
+def _enqueue_one(options: argparse.Namespace) -> None:
     if options.lines:
         raise InvalidInput("--lines needs --file", "like: queuectl enqueue --lines --file cmds.txt")
-    job = job_from_options(options, queue.defaults())
-    new = queue.enqueue_jobs([job], if_exists=options.if_exists)
-    assert job.id is not None
-    if not new:
-        _say_skipped(queue, job)
-    elif job.run_at is not None and not options.quiet:
-        from queuectl.core.times import describe_when
+    fields = checked_fields(options)
+    with open_queue(options) as queue:
+        job = job_from_fields(fields, queue.defaults(cwd=current_directory(options)), _say_note)
+        new = queue.enqueue_jobs([job], if_exists=options.if_exists)
+        assert job.id is not None
+        if not new:
+            _say_skipped(queue, job)
+        elif job.run_at is not None and not options.quiet:
+            from queuectl.core.times import describe_when
 
-        say(f"runs {describe_when(job.run_at, now_ms=queue.clock.now())}")
-    if options.json:
-        print_json(queue.get(job.id).to_dict())
-    elif options.quiet:
-        print(job.id)
-    elif new:
-        print(f"✓ Job {job.id} enqueued successfully")
+            say(f"runs {describe_when(job.run_at, now_ms=queue.clock.now())}")
+        if options.json:
+            print_json(queue.get(job.id).to_dict())
+        elif options.quiet:
+            print(job.id)
+        elif new:
+            print(f"✓ Job {job.id} enqueued successfully")
+        _warn_without_workers(queue)
+
+
+def _say_note(text: str) -> None:
+    say(f"note: {text}")
 
 
 def _say_skipped(queue: Queue, job: NewJob) -> None:
@@ -85,24 +99,54 @@ def _say_skipped(queue: Queue, job: NewJob) -> None:
     say(f"job {job.id} exists already ({stored.state}), skipped{other}")
 
 
-def _enqueue_file(queue: Queue, options: argparse.Namespace) -> None:
-    from queuectl.cli.jobfile import open_jobs, read_jobs, read_lines
+def _enqueue_file(options: argparse.Namespace) -> None:
+    from queuectl.cli.jobfile import JobReader, open_jobs
 
-    if options.words or options.command:
+    if options.words or options.command is not None:
         raise InvalidInput("both a file and a command are given", "give one of the two")
-    if options.id:
+    if options.id is not None:
         raise InvalidInput("--id is for one job", 'give ids in the file: {"id": …, "command": …}')
     over = given_fields(options)
-    with open_jobs(options.file) as file:
-        source = (
-            read_lines(file, queue.defaults(), over)
-            if options.lines
-            else read_jobs(file, queue.defaults(), over, _once())
-        )
-        ids: list[str] = []
+    cwd = current_directory(options)
+    with open_jobs(options.file) as file, open_queue(options) as queue:
+        defaults = queue.defaults(cwd=cwd)
+        reader = JobReader(defaults, over, note=_once(_say_note), unique=options.if_exists == "fail")
+        jobs = (reader.read_lines if options.lines else reader.read_json)(file)
+        kept: list[NewJob] = []
         listed = options.quiet or options.json
-        jobs = _collecting(source, ids) if listed else source
-        new = _store(queue, jobs, options)
+        new = _store(queue, reader, _keeping(jobs, kept) if listed else jobs, options)
+        if not reader.count:
+            say(f"note: there is no job in {clean(options.file)}")
+        elif new < reader.count:
+            say(f"{plural(reader.count - new, 'job')} skipped, their ids exist already")
+        _print_many(queue, [str(job.id) for job in kept], new, options)
+        if new:
+            _warn_without_workers(queue)
+
+
+def _store(queue: Queue, reader: JobReader, jobs: Iterable[NewJob], options: argparse.Namespace) -> int:
+    try:
+        if not is_terminal(sys.stderr) or options.quiet:
+            return queue.enqueue_jobs(jobs, if_exists=options.if_exists)
+        from queuectl.cli.progress import Counter
+
+        with Counter("enqueued") as progress:
+            return queue.enqueue_jobs(jobs, if_exists=options.if_exists, progress=progress)
+    except DuplicateId as error:
+        place = reader.place_of(error.id)
+        if place is not None:
+            error.message = f"{place}: {error.message}"
+        raise
+
+
+def _keeping(jobs: Iterable[NewJob], kept: list[NewJob]) -> Iterator[NewJob]:
+    """Ids are made while jobs are stored, so who wants to print them keeps the jobs until then."""
+    for job in jobs:
+        kept.append(job)
+        yield job
+
+
+def _print_many(queue: Queue, ids: list[str], new: int, options: argparse.Namespace) -> None:
     if options.json:
         from queuectl.cli.output import print_json_array
 
@@ -113,34 +157,20 @@ def _enqueue_file(queue: Queue, options: argparse.Namespace) -> None:
         print(f"✓ {plural(new, 'job')} enqueued")
 
 
-def _store(queue: Queue, jobs: object, options: argparse.Namespace) -> int:
-    from queuectl.cli.progress import counter
-
-    with counter("enqueued", show=is_terminal(sys.stderr) and not options.quiet) as progress:
-        return queue.enqueue_jobs(jobs, if_exists=options.if_exists, progress=progress)  # type: ignore[arg-type]
-
-
-def _collecting(source: object, ids: list[str]) -> object:
-    kept: list[NewJob] = []
-    for job in source:  # type: ignore[attr-defined]
-        kept.append(job)
-        yield job
-    ids.extend(str(job.id) for job in kept)
-
-
-def _once() -> object:
+def _once(say: Callable[[str], None]) -> Callable[[str], None]:
+    """A file may hold the same harmless thing a million times."""
     seen: set[str] = set()
 
     def note(text: str) -> None:
         if text not in seen:
             seen.add(text)
-            say(f"note: {text}")
+            say(text)
 
     return note
 
 
 def _warn_without_workers(queue: Queue) -> None:
-    from queuectl.fleet import living_workers
+    from queuectl.app import living_workers
 
     if not living_workers(queue.store):
         say("note: no worker is running, so jobs will wait. Start one: queuectl worker start")

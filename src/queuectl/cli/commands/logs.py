@@ -173,7 +173,7 @@ def _follow(queue: Queue, job: Job, options: argparse.Namespace, first: int) -> 
 
 
 def _say_waiting(queue: Queue, job: Job) -> None:
-    from queuectl.fleet import living_workers
+    from queuectl.app import living_workers
 
     nobody = "" if living_workers(queue.store) else "; no worker is running: queuectl worker start"
     say(f"==> job {clean(job.id)} is {job.state}, waiting for its start{nobody} <==")

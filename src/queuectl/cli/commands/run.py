@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 import threading
 
-from queuectl.cli.jobspec import add_job_options, job_from_options, parse_words
+from queuectl.cli.jobspec import add_job_options, checked_fields, current_directory, parse_words
 from queuectl.cli.options import open_queue, parser
 from queuectl.cli.output import clean, print_json, say
 from queuectl.core import outcome as kinds
 from queuectl.core import states
+from queuectl.core.spec import job_from_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
     from queuectl.core.job import Attempt, Job
     from queuectl.queue import Queue
 
-_ABOUT = """Enqueue a job, print what it prints, and exit with its exit code (124 on timeout, 128+n on signal n).
-A worker runs it; if none serves its queue, this command does. It is not retried unless --max-retries says so."""
+_ABOUT = """Enqueue a job, print what it prints, and exit with its exit code (124 on timeout,
+128+n on signal n). A worker runs it; if none serves its queue, this command does.
+It is not retried unless --max-retries says so."""
 
 _EXAMPLES = """
   queuectl run -- echo hello
@@ -41,10 +43,11 @@ def build_parser() -> Parser:
 
 def main(words: list[str]) -> int:
     options = parse_words(build_parser(), words)
+    fields = checked_fields(options)
     with open_queue(options) as queue:
-        defaults = queue.defaults()
+        defaults = queue.defaults(cwd=current_directory(options))
         defaults.max_retries = 0  # somebody is waiting for the answer
-        job = job_from_options(options, defaults)
+        job = job_from_fields(fields, defaults)
         queue.enqueue_jobs([job])
         stored = queue.get(str(job.id))
         if _is_served(queue, stored):
@@ -55,7 +58,7 @@ def main(words: list[str]) -> int:
 
 
 def _is_served(queue: Queue, job: Job) -> bool:
-    from queuectl.fleet import living_workers
+    from queuectl.app import living_workers
 
     return any(
         worker.control is None and (worker.queues is None or job.queue in worker.queues.split(","))
@@ -68,9 +71,9 @@ def _follow(queue: Queue, id: str, options: argparse.Namespace) -> Job:
     from queuectl.cli.logview import LogView
 
     view = LogView()
-    write = (lambda chunk: None) if options.json else view.write
+    write = (lambda _chunk: None) if options.json else view.write
     try:
-        return follow(queue, id, write=write, begin=lambda run, started: view.begin(started))
+        return follow(queue, id, write=write, begin=lambda _run, started: view.begin(started))
     except KeyboardInterrupt:
         # Whoever runs a command in a terminal and presses Ctrl+C wants that command to end.
         queue.cancel(id)

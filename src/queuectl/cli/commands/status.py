@@ -75,7 +75,7 @@ class Overview:
     """The numbers of one moment."""
 
     def __init__(self, queue: Queue, name: str | None) -> None:
-        from queuectl.fleet import living_workers
+        from queuectl.app import living_workers
 
         self.workers = len(living_workers(queue.store))
         for window_ms, enough in _WINDOWS:

@@ -6,8 +6,9 @@ import sys
 
 from queuectl.cli.options import hidden, open_queue, parser, subcommand
 from queuectl.cli.output import is_terminal, plural, print_json, print_table, say
+from queuectl.cli.selection import number
 from queuectl.core.durations import format_age, parse_duration
-from queuectl.core.spec import check_int, check_queue
+from queuectl.core.spec import check_queue
 from queuectl.core.times import iso
 
 TYPE_CHECKING = False
@@ -29,13 +30,16 @@ _EXAMPLES = """
   queuectl worker stop --now                 does not; they go back to the queue
 """
 
-_COMMANDS = ("start", "stop", "restart", "list", "scale", "serve", "supervise")
+_COMMANDS = ("start", "stop", "restart", "list", "scale")
+_INTERNAL = ("serve", "supervise")  # how the processes start each other; not for people
 _ALIASES = {"run": "start", "ls": "list", "status": "list"}
 
 
 def main(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help"):
         build_parser("start|stop|restart|list|scale").parse_args(["--help"])
+    if words[0] in _INTERNAL:
+        return _RUN[words[0]](words[1:])
     name, rest = subcommand(words, _COMMANDS, "worker", _ALIASES)
     if name == "start" and "run" in words[: len(words) - len(rest) + 1]:
         rest = ["--foreground", *rest]
@@ -47,13 +51,17 @@ def build_parser(name: str) -> Parser:
 
 
 def _worker_options(result: Parser) -> None:
-    result.add_argument("--concurrency", "-j", type=int, metavar="M", help="commands at once in each")
+    result.add_argument(
+        "--concurrency", "-j", type=number(1, 10_000), metavar="M", help="commands at once in each"
+    )
     result.add_argument("--queue", "-q", "--queues", metavar="A,B", help="serve only these queues")
 
 
 def start_parser() -> Parser:
     result = build_parser("start")
-    result.add_argument("--count", "-n", "-w", type=int, default=1, metavar="N", help="worker processes")
+    result.add_argument(
+        "--count", "-n", "-w", type=number(1, 1000), default=1, metavar="N", help="worker processes"
+    )
     _worker_options(result)
     result.add_argument("--foreground", "-f", action="store_true", help="stay; Ctrl+C stops it")
     hidden(result, "--detach", "-d", "--background", dest="detach", action="store_true")
@@ -62,7 +70,6 @@ def start_parser() -> Parser:
 
 def _start(words: list[str]) -> int:
     options = start_parser().parse_args(words)
-    check_int(options.count, "--count", 1, 1000)
     queues = _checked(options)
     with open_queue(options) as queue:
         mode = "background" if options.detach else queue.settings.worker_mode
@@ -75,8 +82,6 @@ def _start(words: list[str]) -> int:
 
 
 def _checked(options: argparse.Namespace) -> tuple[str, ...] | None:
-    if options.concurrency is not None:
-        check_int(options.concurrency, "--concurrency", 1, 10_000)
     if options.queue is None or options.queue in ("*", "all"):
         return None
     return tuple(check_queue(name.strip()) for name in options.queue.split(","))
@@ -195,7 +200,8 @@ def _waiting(silent: bool) -> Callable[[list[Worker]], None] | None:
 def _restart(words: list[str]) -> int:
     from collections import Counter
 
-    from queuectl.fleet import living_workers, start_background
+    from queuectl.app import living_workers
+    from queuectl.fleet import start_background
 
     options = stop_parser("restart").parse_args(words)
     with open_queue(options) as queue:
@@ -212,13 +218,13 @@ def _restart(words: list[str]) -> int:
 
 
 def _scale(words: list[str]) -> int:
-    from queuectl.fleet import living_workers, start_background, stop_workers
+    from queuectl.app import living_workers
+    from queuectl.fleet import start_background, stop_workers
 
     result = build_parser("scale")
-    result.add_argument("count", type=int, metavar="N", help="how many workers there shall be")
+    result.add_argument("count", type=number(0, 1000), metavar="N", help="how many workers there shall be")
     _worker_options(result)
     options = result.parse_args(words)
-    check_int(options.count, "the number of workers", 0, 1000)
     queues = _checked(options)
     with open_queue(options) as queue:
         living = living_workers(queue.store)
@@ -232,7 +238,7 @@ def _scale(words: list[str]) -> int:
 
 
 def _list(words: list[str]) -> int:
-    from queuectl.fleet import living_workers
+    from queuectl.app import living_workers
 
     options = build_parser("list").parse_args(words)
     with open_queue(options) as queue:

@@ -1,0 +1,65 @@
+"""Real processes that start together: each sets itself up, waits at a barrier, and then goes.
+
+What they do is in `roles`.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import traceback
+from threading import BrokenBarrierError
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from multiprocessing.connection import Connection
+    from multiprocessing.synchronize import Barrier
+
+# A fresh interpreter for each, as for real workers; a fork would inherit open connections.
+_SPAWN = multiprocessing.get_context("spawn")
+PATIENCE = 90  # seconds
+
+
+def run_together(members: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]]) -> list[Any]:
+    """Run `role(go, *arguments)` in a process each; what they returned, in their order.
+
+    A role calls `go()` when it is set up, and comes back from it when all the others are too.
+    """
+    barrier = _SPAWN.Barrier(len(members))
+    started = []
+    for role, arguments in members:
+        receiver, sender = _SPAWN.Pipe(duplex=False)
+        process = _SPAWN.Process(target=_member, args=(sender, barrier, role, arguments))
+        process.start()
+        sender.close()
+        started.append((process, receiver))
+    try:
+        answers = [_answer(receiver) for _, receiver in started]
+    finally:
+        for process, receiver in started:
+            receiver.close()
+            process.join(PATIENCE)
+            if process.is_alive():
+                process.kill()
+                process.join()
+            process.close()
+    failures = [what for good, what in answers if not good]
+    assert not failures, max(failures, key=len)
+    return [what for _, what in answers]
+
+
+def _member(
+    sender: Connection, barrier: Barrier, role: Callable[..., Any], arguments: tuple[Any, ...]
+) -> None:
+    try:
+        sender.send((True, role(lambda: barrier.wait(PATIENCE), *arguments)))
+    except BrokenBarrierError:
+        sender.send((False, "another one failed before the start"))
+    except BaseException:
+        barrier.abort()  # or the others would wait for us
+        sender.send((False, traceback.format_exc()))
+
+
+def _answer(receiver: Connection) -> tuple[bool, Any]:
+    assert receiver.poll(PATIENCE), "a process did not answer"
+    return receiver.recv()

@@ -1,0 +1,54 @@
+"""Many processes on one queue: no job twice, none lost, whoever dies in between."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from tests.concurrency.crew import run_together
+from tests.concurrency.roles import (
+    EVERYTHING,
+    burier,
+    claimer,
+    heart,
+    mortal_claimer,
+    now,
+    open_at,
+)
+from tests.conformance.builders import new_job
+
+from queuectl.store.messages import JobFilter
+
+
+def test_claimers_at_once_take_every_job_exactly_once(tmp_path: Path) -> None:
+    store = open_at(str(tmp_path))
+    jobs = [new_job(f"j{n:04d}", queue=f"q{n % 3}", priority=n % 5) for n in range(2_000)]
+    store.enqueue([jobs], now())
+    crew = [(claimer, (str(tmp_path), f"w{n}", 1 + 3 * n)) for n in range(6)]
+    taken = [id for ids in run_together(crew) for id in ids]
+    assert len(taken) == len(set(taken)) == 2_000
+    assert store.count(JobFilter(states=("completed",))) == 2_000
+    for job in store.page(EVERYTHING, limit=2_000):
+        assert (job.attempts, job.runs, job.claim) == (1, 1, None)
+        assert len(store.attempts(job.seq)) == 1
+    store.close()
+
+
+def test_claimers_that_are_being_buried_complete_every_job_once(tmp_path: Path) -> None:
+    store = open_at(str(tmp_path))
+    store.enqueue([[new_job(f"j{n:03d}", max_retries=1_000_000) for n in range(400)]], now())
+    crew = [(mortal_claimer, (str(tmp_path), f"w{n}")) for n in range(3)]
+    results = run_together([*crew, (burier, (str(tmp_path), 1)), (heart, (str(tmp_path), "w0"))])
+    completed = Counter(id for ids, _ in results[:3] for id in ids)
+    assert set(completed.values()) == {1}, "completed once, as far as the workers know"
+    assert len(completed) == 400
+    assert results[3] >= sum(deaths for _, deaths in results[:3]) > 0, "somebody did die"
+    jobs = store.page(EVERYTHING, limit=1_000)
+    assert {job.state for job in jobs} == {"completed"}
+    for job in jobs:
+        outcomes = [attempt.outcome for attempt in store.attempts(job.seq)]
+        assert outcomes.count("succeeded") == 1
+        assert outcomes[-1] == "succeeded"
+        assert outcomes.count("lost") == job.lost
+        assert job.runs == job.attempts == len(outcomes)
+    store.close()

@@ -1,0 +1,39 @@
+"""Many processes that bring jobs in, or make the database, at the same moment."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.concurrency.crew import run_together
+from tests.concurrency.roles import EVERYTHING, bulk_enqueuer, creator, enqueuer_of_one, open_at
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_of_many_that_enqueue_one_id_exactly_one_succeeds(tmp_path: Path, skip: bool) -> None:
+    store = open_at(str(tmp_path))
+    new = run_together([(enqueuer_of_one, (str(tmp_path), f"p{n}", skip)) for n in range(20)])
+    assert sorted(new) == [0] * 19 + [1]
+    (job,) = store.page(EVERYTHING, limit=5)
+    assert job.command == f"p{new.index(1)}"
+    store.close()
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_a_new_database_can_be_made_by_many_at_once(tmp_path: Path, attempt: int) -> None:
+    place = str(tmp_path / "new" / "home")
+    names = run_together([(creator, (place, f"p{n}")) for n in range(10)])
+    store = open_at(place)
+    assert sorted(job.id for job in store.page(EVERYTHING, limit=50)) == sorted(names)
+    assert not [name for name in os.listdir(place) if "before" in name], "there was nothing to back up"
+    store.close()
+
+
+def test_jobs_without_ids_never_meet(tmp_path: Path) -> None:
+    made = run_together([(bulk_enqueuer, (str(tmp_path), 3_000)) for _ in range(4)])
+    everyone = [id for ids in made for id in ids]
+    assert len(set(everyone)) == 12_000
+    store = open_at(str(tmp_path))
+    assert store.count(EVERYTHING) == 12_000
+    store.close()

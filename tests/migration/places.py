@@ -1,0 +1,64 @@
+"""Databases as a test finds them: their versions, their content, and migrations of the future."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.conformance.builders import add
+
+import queuectl.store.migrate
+from queuectl.paths import Location
+from queuectl.store.connection import Connection
+from queuectl.store.open import open_store
+
+if TYPE_CHECKING:
+    from queuectl.store.api import Store
+
+SHIPPED = Path(queuectl.store.migrate.__file__).parent / "migrations" / "sqlite"
+
+
+def open_at(file: Path, *, create: bool = True) -> Store:
+    return open_store(Location(str(file), str(file), f"{file}.d"), create=create)
+
+
+def connect(file: Path) -> Connection:
+    """The bare connection, which knows nothing of schemas."""
+    return Connection(str(file), create=False, busy_ms=10_000)
+
+
+def old_database(file: Path, jobs: int = 50) -> Path:
+    """A database of the first schema with some jobs in it."""
+    store = open_at(file)
+    add(store, *(f"j{n}" for n in range(jobs)))
+    store.close()
+    return file
+
+
+def future(directory: Path, *scripts: str) -> str:
+    """A directory of migrations: the shipped ones, and then these."""
+    directory.mkdir()
+    shipped = sorted(SHIPPED.glob("*.sql"))
+    for path in shipped:
+        shutil.copy(path, directory)
+    for number, script in enumerate(scripts, len(shipped) + 1):
+        (directory / f"{number:04d}_future.sql").write_text(script)
+    return str(directory)
+
+
+def ask(file: Path, sql: str) -> list[tuple[object, ...]]:
+    """What a stranger with another library reads; only while nobody of ours has the file open."""
+    with sqlite3.connect(file) as connection:
+        rows = connection.execute(sql).fetchall()
+    connection.close()
+    return rows
+
+
+def version(file: Path) -> object:
+    return ask(file, "PRAGMA user_version")[0][0]
+
+
+def ids(file: Path) -> list[object]:
+    return [row[0] for row in ask(file, "SELECT id FROM jobs ORDER BY seq")]

@@ -1,0 +1,76 @@
+"""kill -9 in the middle of a migration: the old schema or the new one, and every job."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.migration.places import future, ids, old_database, open_at, version
+
+MIGRATE = """
+import sys
+from queuectl.store.connection import Connection
+from queuectl.store.migrate import migrate
+connection = Connection(sys.argv[1], create=True, busy_ms=1000)
+migrate(connection, latest=int(sys.argv[2]), directory=sys.argv[3])
+"""
+TWO_STEPS = (
+    "ALTER TABLE jobs ADD COLUMN colour TEXT; UPDATE jobs SET colour = 'red';",
+    "ALTER TABLE jobs ADD COLUMN shade TEXT;",
+)
+
+
+def run(file: Path, latest: int, directory: str, failpoint: str = "") -> int:
+    environment = {
+        **os.environ,
+        "QUEUECTL_ENABLE_FAILPOINTS": "1",
+        "QUEUECTL_FAILPOINT": f"{failpoint}=kill9" if failpoint else "",
+    }
+    command = [sys.executable, "-c", MIGRATE, str(file), str(latest), directory]
+    return subprocess.run(command, env=environment, timeout=60, check=False).returncode
+
+
+@pytest.mark.parametrize(
+    ("failpoint", "left"),
+    [
+        ("backup.copied", 1),
+        ("migrate.backed_up", 1),
+        ("migrate.applied", 1),
+        ("migrate.before_commit", 1),
+        ("migrate.committed", 2),
+        ("migrate.applied@2", 2),
+        ("migrate.before_commit@2", 2),
+        ("migrate.committed@2", 3),
+    ],
+)
+def test_killed_at_any_point_it_is_old_or_new_and_can_be_done_again(
+    tmp_path: Path, failpoint: str, left: int
+) -> None:
+    file = old_database(tmp_path / "q.db")
+    directory = future(tmp_path / "m", *TWO_STEPS)
+    assert run(file, 3, directory, failpoint) == -signal.SIGKILL
+    assert version(file) == left
+    assert len(ids(file)) == 50
+    backup = tmp_path / "q.db.before-v3"
+    if failpoint == "backup.copied":
+        assert not backup.exists(), "half a backup must not look like one"
+    else:
+        assert (version(backup), len(ids(backup))) == (1, 50)
+    assert run(file, 3, directory) == 0
+    assert (version(file), len(ids(file))) == (3, 50)
+    assert version(backup) in (1, left)
+    assert not list(tmp_path.glob("*.tmp*"))
+
+
+@pytest.mark.parametrize("failpoint", ["migrate.applied", "migrate.before_commit", "migrate.committed"])
+def test_killed_while_it_was_made_a_new_database_can_still_be_made(tmp_path: Path, failpoint: str) -> None:
+    file = tmp_path / "q.db"
+    assert run(file, 1, future(tmp_path / "m"), failpoint) == -signal.SIGKILL
+    store = open_at(file)
+    assert store.get("anything") is None
+    store.close()
+    assert version(file) == 1

@@ -1,0 +1,79 @@
+"""Cancelling a job: at once while it waits, with its whole tree while it runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from queuectl.core import outcome as kinds
+from queuectl.core import states
+from queuectl.testing import wait_until
+from tests.worker.systems import both_systems_served
+from tests.worker.test_timeouts import ESCAPES
+from tests.worker.workshop import Workshop, alive, elapsed
+
+
+def test_a_waiting_job_never_runs(site: Workshop) -> None:
+    id = site.enqueue("touch ran")
+    assert site.jobs.cancel(id) == "cancelled"
+    site.serve()
+    site.run("true")
+    job = site.job(id)
+    assert (job.state, job.attempts, job.runs) == (states.CANCELLED, 0, 0)
+    assert site.attempts(id) == []
+    assert not (site.work / "ran").exists()
+
+
+@pytest.mark.parametrize("escape", ESCAPES.values(), ids=ESCAPES.keys())
+def test_a_running_job_ends_with_its_whole_tree(served: Workshop, escape: str) -> None:
+    id = served.enqueue(escape)
+    job = served.running(id)
+    escaped = int(served.live(job))
+    took = elapsed()
+    assert served.jobs.cancel(id) == "cancelling"
+    job = served.ended(id)
+    assert took() < 5
+    assert not alive(escaped)
+    assert job.state == states.CANCELLED
+    attempt = served.attempt(id)
+    assert (attempt.outcome, attempt.error) == (kinds.CANCELLED, "cancelled while it ran")
+    assert job.attempts == 1
+
+
+@both_systems_served
+def test_output_up_to_the_cancel_is_kept(served: Workshop) -> None:
+    id = served.enqueue("trap 'echo bye; exit 3' TERM; echo hello; sleep 60 & wait")
+    served.running(id)
+    served.jobs.cancel(id)
+    served.ended(id)
+    assert served.stdout(id) == b"hello\nbye\n"
+    assert served.attempt(id).exit_code == 3
+
+
+def test_a_job_that_waits_for_its_retry_is_not_retried(served: Workshop) -> None:
+    id = served.enqueue("false", retry_delay="1h", backoff_strategy="fixed")
+    wait_until(lambda: served.job(id).state == states.FAILED)
+    assert served.jobs.cancel(id) == "cancelled"
+    job = served.job(id)
+    assert (job.state, job.attempts) == (states.CANCELLED, 1)
+
+
+def test_a_command_that_ends_well_before_it_hears_of_it_has_completed(served: Workshop) -> None:
+    id = served.enqueue("trap '' TERM; echo up; while ! test -e stop; do sleep 0.01; done; rm stop")
+    served.running(id)
+    with served.locked():
+        # The worker cannot read the request as long as it cannot renew its lease.
+        (served.work / "stop").touch()
+        wait_until(lambda: not served.job_processes())
+    job = served.ended(id)
+    assert job.state == states.COMPLETED
+
+
+def test_success_wins_over_a_request_that_came_too_late(site: Workshop) -> None:
+    site.config(worker_heartbeat_interval="10s")
+    # Its worker stands still before it can report; meanwhile somebody cancels.
+    site.serve(env={"QUEUECTL_ENABLE_FAILPOINTS": "1", "QUEUECTL_FAILPOINT": "run.output_flushed=sleep:1"})
+    id = site.enqueue("touch done")
+    wait_until(lambda: (site.work / "done").exists())
+    site.jobs.cancel(id)
+    job = site.ended(id)
+    assert (job.state, job.exit_code) == (states.COMPLETED, 0)

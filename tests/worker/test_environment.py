@@ -1,0 +1,164 @@
+"""What a command finds: its variables, its directory, its descriptors, signals and group."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from queuectl.core import outcome as kinds
+from queuectl.core import states
+from queuectl.testing import wait_until
+from tests.worker.workshop import Workshop
+
+
+def text(served: Workshop, command: str, **fields: object) -> str:
+    job = served.run(command, **fields)
+    assert job.state == states.COMPLETED, job.last_error
+    return served.stdout(job.id).decode()
+
+
+def test_a_job_knows_its_id_attempt_and_queue(served: Workshop) -> None:
+    line = 'echo "$QUEUECTL_JOB_ID $QUEUECTL_ATTEMPT $QUEUECTL_QUEUE"; test "$QUEUECTL_ATTEMPT" = 2'
+    job = served.run(line, id="known", queue="mail", max_retries=1)
+    assert job.state == states.COMPLETED
+    assert served.stdout("known") == b"known 2 mail\n"
+
+
+def test_a_job_carries_the_token_of_its_claim(served: Workshop) -> None:
+    job = served.run("echo $QUEUECTL_ATTEMPT_TOKEN")
+    attempt = served.attempt(job.id)
+    assert served.stdout(job.id).decode().strip() == f"{attempt.claim}.{job.seq}"
+
+
+def test_given_variables_are_set_and_win(served: Workshop) -> None:
+    assert text(served, 'echo "$COLOUR $PATH"', env={"COLOUR": "dark blue", "PATH": "/bin"}) == (
+        "dark blue /bin\n"
+    )
+
+
+def test_nothing_of_the_enqueuers_environment_is_taken(served: Workshop) -> None:
+    served.ok("enqueue", "--id", "secretive", "--command", "env", env={"SECRET_OF_MINE": "42"})
+    served.ended("secretive")
+    assert b"SECRET_OF_MINE" not in served.stdout("secretive")
+
+
+def test_queuectl_in_a_job_means_the_same_store(served: Workshop) -> None:
+    assert text(served, "echo $QUEUECTL_DB").strip() == str(served.home / "queue.db")
+
+
+def test_a_job_runs_in_its_directory_and_pwd_says_so(served: Workshop, tmp_path: Path) -> None:
+    place = tmp_path / "a place with blanks"
+    place.mkdir()
+    assert text(served, "pwd; echo $PWD; pwd -P", cwd=str(place)) == f"{place}\n{place}\n{place}\n"
+
+
+def test_a_job_enqueued_on_the_command_line_runs_where_that_was(served: Workshop) -> None:
+    served.ok("enqueue", "--id", "here", "--command", "pwd")
+    served.ended("here")
+    assert served.stdout("here").decode() == f"{served.work}\n"
+
+
+def test_a_directory_made_anew_is_the_new_one(served: Workshop, tmp_path: Path) -> None:
+    place = tmp_path / "remade"
+    place.mkdir()
+    text(served, "touch first", cwd=str(place))
+    shutil.rmtree(place)
+    place.mkdir()
+    text(served, "touch second", cwd=str(place))
+    assert os.listdir(place) == ["second"]
+
+
+def test_a_directory_that_is_gone_is_missed_even_by_who_was_there(served: Workshop, tmp_path: Path) -> None:
+    place = tmp_path / "removed"
+    place.mkdir()
+    text(served, "true", cwd=str(place))
+    shutil.rmtree(place)
+    assert served.attempt(served.run("true", cwd=str(place)).id).outcome == kinds.SPAWN_ERROR
+
+
+def test_a_link_is_followed_at_every_start(served: Workshop, tmp_path: Path) -> None:
+    link = tmp_path / "current"
+    for release in ("one", "two"):
+        (tmp_path / release).mkdir()
+        link.unlink(missing_ok=True)
+        link.symlink_to(tmp_path / release)
+        text(served, "touch here", cwd=str(link))
+        assert (tmp_path / release / "here").exists()
+
+
+def test_an_idle_worker_keeps_no_directory_busy(served: Workshop, tmp_path: Path) -> None:
+    text(served, "true", cwd=str(tmp_path))
+    at = Path(f"/proc/{served.worker().pid}/cwd")
+    wait_until(lambda: os.readlink(at) != str(tmp_path), what="the worker to leave the directory")
+
+
+def test_standard_input_is_at_its_end(served: Workshop) -> None:
+    assert text(served, "cat; read x || echo end") == "end\n"
+
+
+def test_only_the_three_standard_descriptors_are_open(served: Workshop) -> None:
+    # The fourth is that of ls itself, for the listing.
+    assert text(served, "ls /proc/self/fd").split() == ["0", "1", "2", "3"]
+
+
+def test_descriptors_that_the_worker_was_started_with_stay_its_own(site: Workshop) -> None:
+    reading, writing = os.pipe()
+    try:
+        os.set_inheritable(writing, True)
+        site.serve(preexec=lambda: os.set_inheritable(writing, True))
+        assert text(site, "ls /proc/self/fd").split() == ["0", "1", "2", "3"]
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def test_a_worker_without_standard_descriptors_serves_as_well(site: Workshop) -> None:
+    site.serve(preexec=lambda: os.closerange(0, 3))
+    job = site.run("cat; echo out; echo err >&2; ls /proc/self/fd")
+    assert job.state == states.COMPLETED, job.last_error
+    assert site.stdout(job.id).split() == [b"out", b"0", b"1", b"2", b"3"]
+    assert site.stderr(job.id) == b"err\n"
+
+
+def test_a_reader_that_stops_ends_its_writer(served: Workshop) -> None:
+    assert text(served, "yes | head -1", timeout=20) == "y\n"
+
+
+def _ignored(status: str) -> set[int]:
+    mask = next(int(line.split()[1], 16) for line in status.splitlines() if line.startswith("SigIgn"))
+    # 32 and 33 are the C library's own; it ignores them in whatever it spawns.
+    return {n + 1 for n in range(64) if mask >> n & 1} - {32, 33}
+
+
+def test_no_signal_is_ignored_or_blocked(site: Workshop) -> None:
+    # As under nohup, and in the background of a script.
+    def preexec() -> None:
+        for signum in (signal.SIGHUP, signal.SIGINT):
+            signal.signal(signum, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+
+    site.serve(preexec=preexec)
+    status = text(site, "cat /proc/self/status")
+    assert _ignored(status) == set()
+    blocked = next(line.split()[1] for line in status.splitlines() if line.startswith("SigBlk"))
+    assert int(blocked, 16) == 0
+
+
+def test_a_job_leads_a_process_group_of_its_own(served: Workshop) -> None:
+    pid, group = text(served, "echo $$; ps -o pgid= -p $$ || cut -d' ' -f5 /proc/$$/stat").split()
+    assert pid == group
+    assert int(group) != os.getpgid(served.worker().pid)
+
+
+@pytest.mark.parametrize("mask", [0o027, 0o002])
+def test_the_workers_umask_is_the_jobs(site: Workshop, mask: int) -> None:
+    site.serve(preexec=lambda: void(os.umask(mask)))
+    assert int(text(site, "umask"), 8) == mask
+
+
+def void(_: object) -> None:
+    return None

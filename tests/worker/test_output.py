@@ -1,0 +1,185 @@
+"""What a command prints: both streams, in order, every byte, within bounds, visible while it runs."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from queuectl.core import states
+from queuectl.core.chunks import GAP, STDERR, STDOUT
+from queuectl.testing import wait_until
+from tests.worker.workshop import Workshop, alive, descriptors, elapsed, kill, resident_kb
+
+
+def test_both_streams_are_kept_apart(served: Workshop) -> None:
+    job = served.run("echo out; echo err >&2")
+    assert served.stdout(job.id) == b"out\n"
+    assert served.stderr(job.id) == b"err\n"
+    assert served.attempt(job.id).output_bytes == 8
+
+
+def test_pieces_come_in_order_with_their_times(served: Workshop) -> None:
+    step = "sleep 0.05"
+    job = served.run(f"{step}; echo 1; {step}; echo 2 >&2; {step}; echo 3; {step}; echo 4 >&2")
+    chunks = served.chunks(job.id)
+    assert [(c.stream, c.data) for c in chunks] == [
+        (STDOUT, b"1\n"),
+        (STDERR, b"2\n"),
+        (STDOUT, b"3\n"),
+        (STDERR, b"4\n"),
+    ]
+    times = [chunk.offset_ms for chunk in chunks]
+    assert times == sorted(times)
+    assert all(later - earlier >= 40 for earlier, later in zip(times, times[1:], strict=False))
+
+
+def test_a_silent_command_has_no_output(served: Workshop) -> None:
+    attempt = served.attempt(served.run("true").id)
+    assert (attempt.output, attempt.log, attempt.output_bytes, attempt.output_dropped) == (None, None, 0, 0)
+
+
+def test_bytes_that_are_no_text_are_kept(served: Workshop) -> None:
+    job = served.run("printf '\\377\\376\\000\\033[31m\\200ok'; printf '\\303\\050' >&2")
+    assert served.stdout(job.id) == b"\xff\xfe\0\x1b[31m\x80ok"
+    assert served.stderr(job.id) == b"\xc3("
+
+
+def test_progress_bars_and_a_missing_last_newline_are_kept(served: Workshop) -> None:
+    job = served.run("printf '10%%\\r50%%\\r100%%'")
+    assert served.stdout(job.id) == b"10%\r50%\r100%"
+
+
+def test_output_that_fills_the_pipe_is_read_to_the_last_byte(served: Workshop) -> None:
+    job = served.run("head -c 1000000 /dev/zero | tr '\\0' x; printf END")
+    assert served.stdout(job.id) == b"x" * 1_000_000 + b"END"
+    assert served.attempt(job.id).output_bytes == 1_000_003
+
+
+def test_long_output_goes_to_a_private_file(served: Workshop) -> None:
+    job = served.run("yes | head -c 40000")
+    attempt = served.attempt(job.id)
+    assert attempt.output is None
+    assert attempt.log is not None
+    path = Path(served.logs_dir, attempt.log)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    for directory in (path.parent, path.parent.parent):
+        assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+    assert served.stdout(job.id) == b"y\n" * 20_000
+
+
+def test_short_output_leaves_no_file(served: Workshop) -> None:
+    job = served.run("echo slow; sleep 0.4")  # long enough to be shown while it ran
+    assert served.attempt(job.id).log is None
+    assert served.stdout(job.id) == b"slow\n"
+    assert not Path(served.logs_dir, f"{job.seq % 256:02x}", f"{job.seq}-1.log").exists()
+
+
+def test_output_of_a_running_command_can_be_seen(served: Workshop) -> None:
+    id = served.enqueue("echo early; while ! test -e go; do sleep 0.02; done; echo late; rm go")
+    job = served.running(id)
+    assert served.live(job) == b"early\n"
+    (served.work / "go").touch()
+    assert served.ended(id).state == states.COMPLETED
+    assert served.stdout(id) == b"early\nlate\n"
+
+
+def test_a_flood_keeps_its_head_and_its_tail(site: Workshop) -> None:
+    site.config(output_max="400k")
+    site.serve()
+    job = site.run("seq 1 400000")
+    attempt = site.attempt(job.id)
+    chunks = site.chunks(job.id)
+    kept = [chunk for chunk in chunks if chunk.stream != GAP]
+    text = b"".join(chunk.data for chunk in kept)
+    assert text.startswith(b"1\n2\n3\n")
+    assert text.endswith(b"\n399999\n400000\n")
+    assert sum(chunk.stream == GAP for chunk in chunks) == 1
+    assert attempt.output_bytes == sum(len(str(n)) + 1 for n in range(1, 400_001))
+    assert attempt.output_dropped == attempt.output_bytes - len(text)
+    assert attempt.log is not None
+    assert sum(file.stat().st_size for file in Path(site.logs_dir).glob(attempt.log + "*")) <= 400 * 1024
+
+
+def test_a_small_bound_holds_too(site: Workshop) -> None:
+    site.config(output_max="20000", output_inline="1000")
+    site.serve()
+    job = site.run("yes | head -c 3000000")
+    attempt = site.attempt(job.id)
+    assert attempt.log is not None
+    assert sum(file.stat().st_size for file in Path(site.logs_dir).glob(attempt.log + "*")) <= 20_000
+    assert attempt.output_bytes == 3_000_000
+    assert attempt.output_dropped == 3_000_000 - len(site.stdout(job.id))
+
+
+def test_a_flood_does_not_grow_the_worker(site: Workshop) -> None:
+    site.serve()
+    pid = site.worker().pid
+    site.run("head -c 2000000 /dev/zero")
+    before = resident_kb(pid)
+    id = site.enqueue("head -c 200000000 /dev/zero; echo end")
+    highest = before
+    while site.job(id).state != states.COMPLETED:
+        highest = max(highest, resident_kb(pid))
+    assert highest - before < 16 * 1024
+    assert site.attempt(id).output_bytes == 200_000_004
+
+
+def test_one_endless_line_does_not_grow_the_worker(site: Workshop) -> None:
+    site.serve()
+    pid = site.worker().pid
+    site.run("true")
+    before = resident_kb(pid)
+    site.run("head -c 50000000 /dev/zero | tr '\\0' x >&2; false")
+    assert resident_kb(pid) - before < 16 * 1024
+
+
+def test_many_tiny_writes_do_not_grow_the_worker_or_its_files(site: Workshop) -> None:
+    site.serve()
+    job = site.run("i=0; while [ $i -lt 3000 ]; do printf x; i=$((i+1)); done")
+    assert site.stdout(job.id) == b"x" * 3000
+
+
+def test_a_process_left_behind_with_the_pipe_is_not_waited_for(served: Workshop) -> None:
+    took = elapsed()
+    job = served.run("sleep 60 & echo $!")
+    assert took() < 5
+    assert job.state == states.COMPLETED
+    left = int(served.stdout(job.id))
+    assert alive(left)  # its command ended by itself, so it may stay
+    kill(left)
+
+
+def test_a_process_left_behind_that_keeps_writing_is_not_waited_for(served: Workshop) -> None:
+    took = elapsed()
+    job = served.run("yes & echo $! >&2")
+    assert took() < 5
+    assert job.state == states.COMPLETED
+    left = int(served.stderr(job.id))
+    kill(left)
+    wait_until(lambda: not alive(left))
+
+
+def test_a_log_that_cannot_be_written_costs_the_output_and_not_the_job(site: Workshop) -> None:
+    process = site.serve("--concurrency", "2")
+    (site.home / "logs").mkdir(exist_ok=True)
+    for number in range(256):
+        (site.home / "logs" / f"{number:02x}").touch()  # a file where a directory should be
+    slow = site.enqueue("echo hidden; sleep 0.5; echo more")
+    long = site.enqueue("yes | head -c 100000; echo end")
+    job = site.ended(slow, long)
+    assert job.state == site.job(slow).state == states.COMPLETED
+    attempt = site.attempt(long)
+    assert (attempt.output_bytes, attempt.output_dropped) == (100_004, 100_004)
+    assert site.stdout(slow) == b"hidden\nmore\n"  # short enough for the store after all
+    assert process.poll() is None
+
+
+def test_log_files_are_closed_again(site: Workshop) -> None:
+    site.serve("--concurrency", "2")
+    pid = site.worker().pid
+    site.run("true")
+    before = descriptors(pid)
+    site.ended(*[site.enqueue("yes | head -c 50000; sleep 0.3") for _ in range(4)])
+    wait_until(lambda: descriptors(pid) == before, what="descriptors to be closed")
+    assert os.path.isdir(site.logs_dir)

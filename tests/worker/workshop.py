@@ -1,0 +1,224 @@
+"""A site with a worker to be watched: short graces, jobs and their output at hand, the log in a file."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from queuectl import Queue
+from queuectl.core import states
+from queuectl.core.chunks import STDERR, STDOUT, Chunk, unpack
+from queuectl.core.job import Attempt, Job
+from queuectl.logfiles import LogReader, log_name
+from queuectl.paths import Location
+from queuectl.store.messages import Worker
+from queuectl.store.open import open_store
+from queuectl.testing import wait_until
+from tests.site import Site
+
+QUICK = {"kill-grace": "300ms", "stop-grace": "20s", "backoff-base": "0.001"}
+
+
+class Workshop(Site):
+    """`site.serve()` is one worker process of ours; `site.run("echo hi")` the job when it has ended."""
+
+    def __init__(self, home: Path, *, portable: bool = False) -> None:
+        super().__init__(home, portable=portable)
+        file = str(home / "queue.db")
+        open_store(Location(file, file, str(home))).close()  # from here on it is known as a home
+        self.jobs = Queue.open(file)
+        self.log_file = home.parent / "worker.log"
+        self.config(**QUICK)
+
+    def config(self, **values: object) -> None:
+        """Change settings as `config set` does, without the price of a process."""
+        for name, value in values.items():
+            self.jobs.set_config(name, str(value))
+
+    # --- workers --------------------------------------------------------------------------------------------
+
+    def serve(
+        self,
+        *options: str,
+        count: int = 1,
+        env: dict[str, str] | None = None,
+        prefix: Sequence[str] = (),
+        preexec: Callable[[], None] | None = None,
+    ) -> subprocess.Popen[bytes]:
+        """A worker in the foreground, ready for work."""
+        before = {worker.id for worker in self.registered()}
+        with open(self.log_file, "ab") as log:
+            process = subprocess.Popen(
+                [*prefix, sys.executable, "-m", "queuectl", "worker", "start", "--foreground"]
+                + (["--count", str(count)] if count > 1 else [])
+                + list(options),
+                env={**self.env, **(env or {})},
+                cwd=self.work,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                preexec_fn=preexec,
+            )
+        self._foreground.append(process)
+        wait_until(
+            lambda: len({w.id for w in self.registered()} - before) >= count or process.poll() is not None,
+            what="the worker to be ready",
+        )
+        return process
+
+    def registered(self) -> Sequence[Worker]:
+        return self.jobs.store.workers()
+
+    def worker(self) -> Worker:
+        """The only one."""
+        (worker,) = self.registered()
+        return worker
+
+    @property
+    def log(self) -> str:
+        """What foreground workers and those in the background have said."""
+        files = (self.log_file, self.home / "logs" / "workers.log")
+        return "".join(file.read_text() for file in files if file.exists())
+
+    # --- jobs -----------------------------------------------------------------------------------------------
+
+    def enqueue(self, command: str | Sequence[str], **fields: object) -> str:
+        fields.setdefault("cwd", str(self.work))
+        return self.jobs.enqueue(command, **fields).id
+
+    def run(self, command: str | Sequence[str], **fields: object) -> Job:
+        """Enqueue a job that is tried once, and wait for its end."""
+        fields.setdefault("max_retries", 0)
+        return self.ended(self.enqueue(command, **fields))
+
+    def job(self, id: str) -> Job:
+        return self.jobs.get(id)
+
+    def ended(self, *ids: str, timeout: float = 30) -> Job:
+        """Wait until these jobs have ended; returns the last."""
+        assert self.jobs.wait(ids, timeout=timeout), [(id, self.job(id).state) for id in ids] + [self.log]
+        return self.job(ids[-1])
+
+    def wait_for(self, id: str, *wanted: str, timeout: float = 30) -> None:
+        wait_until(lambda: self.job(id).state in wanted, timeout=timeout, what=f"{id} to be {wanted}")
+
+    def running(self, id: str) -> Job:
+        """Wait until the job's command has printed something; it runs then for certain."""
+        wait_until(lambda: self.job(id).state == states.PROCESSING, what=f"{id} to be claimed")
+        job = self.job(id)
+        wait_until(lambda: self.live(job) or self.job(id).claim != job.claim, what=f"{id} to print something")
+        return job
+
+    def attempts(self, id: str) -> Sequence[Attempt]:
+        return self.jobs.attempts(self.job(id))
+
+    def attempt(self, id: str) -> Attempt:
+        """The only one."""
+        (attempt,) = self.attempts(id)
+        return attempt
+
+    # --- output ---------------------------------------------------------------------------------------------
+
+    @property
+    def logs_dir(self) -> str:
+        return str(self.home / "logs")
+
+    def chunks(self, id: str) -> list[Chunk]:
+        """The stored output of the last attempt."""
+        attempt = self.attempts(id)[-1]
+        if attempt.log:
+            return list(LogReader(self.logs_dir, attempt.log).read())
+        return list(unpack(attempt.output or b""))
+
+    def stdout(self, id: str) -> bytes:
+        return b"".join(chunk.data for chunk in self.chunks(id) if chunk.stream == STDOUT)
+
+    def stderr(self, id: str) -> bytes:
+        return b"".join(chunk.data for chunk in self.chunks(id) if chunk.stream == STDERR)
+
+    def live(self, job: Job) -> bytes:
+        """What a running job has printed so far."""
+        reader = LogReader(self.logs_dir, log_name(job.seq, job.runs))
+        return b"".join(chunk.data for chunk in reader.read())
+
+    # --- the database, from outside ---------------------------------------------------------------------------
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Nobody else can write meanwhile."""
+        db = apsw.Connection(str(self.home / "queue.db"))
+        db.set_busy_timeout(5000)
+        db.execute("BEGIN EXCLUSIVE")
+        try:
+            yield
+        finally:
+            db.execute("ROLLBACK")
+            db.close()
+
+    # --- processes ------------------------------------------------------------------------------------------
+
+    def job_processes(self) -> list[int]:
+        """Living processes that belong to a job of this site."""
+        return [pid for pid in self.pids() if b"QUEUECTL_ATTEMPT_TOKEN=" in _proc(pid, "environ")]
+
+    def close(self) -> list[int]:
+        """Stop everything; returns the processes of jobs that a stop has left."""
+        self.jobs.close()
+        if self.pids():
+            self.q("worker", "stop", "--now", "--timeout", "0")
+        left = self.job_processes()
+        super_left = self.pids()
+        for pid in super_left:
+            kill(pid)
+        for process in self._foreground:
+            process.communicate()
+        return left
+
+
+def _proc(pid: int, name: str) -> bytes:
+    try:
+        return Path("/proc", str(pid), name).read_bytes()
+    except OSError:
+        return b""
+
+
+def kill(pid: int, signum: int = 9) -> None:
+    try:
+        os.kill(pid, signum)
+    except ProcessLookupError:
+        pass
+
+
+def alive(pid: int) -> bool:
+    """Whether it runs, and is not only a zombie."""
+    stat = _proc(pid, "stat").decode()
+    return bool(stat) and stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = _proc(pid, "stat").decode().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def resident_kb(pid: int) -> int:
+    for line in _proc(pid, "status").decode().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    return 0
+
+
+def descriptors(pid: int) -> int:
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def elapsed() -> Callable[[], float]:
+    """A stopwatch, running."""
+    began = time.monotonic()
+    return lambda: time.monotonic() - began
