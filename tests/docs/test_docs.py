@@ -142,3 +142,18 @@ def test_the_sql_examples_run(session: Session) -> None:
         connection.close()
     assert len(queries) >= 3
     assert any("job1" in row for answer in answers for row in answer)
+
+
+def test_every_column_is_documented(session: Session) -> None:
+    session.run("queuectl init")
+    connection = sqlite3.connect(session.directory.parent / ".queuectl/queue.db")
+    try:
+        found = connection.execute(
+            "SELECT t.name, c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c "
+            "WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite%'"
+        ).fetchall()
+    finally:
+        connection.close()
+    text = (ROOT / "docs/states.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^### (\w+)\n(.*?)(?=^### |\Z)", text, re.MULTILINE | re.DOTALL))
+    assert [(table, column) for table, column in found if f"`{column}`" not in sections[table]] == []

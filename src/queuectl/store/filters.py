@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from queuectl.core import states as known
+from queuectl.errors import InvalidInput
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from queuectl.store.messages import JobFilter
+
+# One state, in the words of the partial index that holds it: SQLite uses an index only if it sees its condition.
+_ONE_STATE = {
+    known.PENDING: "state = 'pending'",
+    known.PROCESSING: "state = 'processing'",
+    known.BLOCKED: "state = 'blocked'",
+    **{state: f"state IN ('scheduled', 'failed') AND state = '{state}'" for state in known.TIMED},
+    **{state: f"finished_at IS NOT NULL AND state = '{state}'" for state in known.TERMINAL},
+}
 
 MOST_IDS = 10_000  # SQLite takes 32,766 parameters in one statement
 
@@ -20,12 +32,11 @@ def where(filter: JobFilter, allowed: tuple[str, ...] = ()) -> tuple[str, list[o
             return "1 = 0", []
     parts: list[str] = []
     values: list[object] = []
-    for column, wanted in (("state", states), ("id", filter.ids)):
-        if len(wanted) == 1:
-            parts.append(f"{column} = ?")
-        elif wanted:
-            parts.append(f"{column} IN ({', '.join('?' * len(wanted))})")
-        values += wanted
+    if states:
+        parts.append(_in_states(states))
+    if filter.ids:
+        parts.append(f"id IN ({', '.join('?' * len(filter.ids))})")
+        values += filter.ids
     for condition, value in (
         ("queue = ?", filter.queue),
         ("tags LIKE ? ESCAPE '!'", filter.tag and f"%,{_escape(filter.tag)},%"),
@@ -39,6 +50,15 @@ def where(filter: JobFilter, allowed: tuple[str, ...] = ()) -> tuple[str, list[o
         parts.append("(command LIKE ? ESCAPE '!' OR id LIKE ? ESCAPE '!')")
         values += [f"%{_escape(filter.text)}%"] * 2
     return " AND ".join(parts) or "1 = 1", values
+
+
+def _in_states(states: tuple[str, ...]) -> str:
+    for state in states:
+        if state not in _ONE_STATE:
+            raise InvalidInput(f"unknown state {state[:40]!r}", "choose from " + ", ".join(known.ALL))
+    if len(states) == 1:
+        return _ONE_STATE[states[0]]
+    return "state IN (" + ", ".join(f"'{state}'" for state in states) + ")"
 
 
 def portions(filter: JobFilter) -> Iterator[JobFilter]:

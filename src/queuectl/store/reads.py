@@ -29,6 +29,9 @@ SORTS = {
 }
 
 
+_UNFINISHED = tuple(state for state in states.ALL if state not in states.TERMINAL)
+
+
 class JobReads:
     """Mixed into a store; needs `self.connection`."""
 
@@ -78,21 +81,17 @@ class JobReads:
 
     def unfinished(self, filter: JobFilter) -> int:
         """How many of these jobs have not ended yet."""
-        ended = ", ".join("?" * len(states.TERMINAL))
-        total = 0
-        for portion in portions(filter):
-            condition, values = where(portion)
-            total += self._count(f"{condition} AND state NOT IN ({ended})", (*values, *states.TERMINAL))
-        return total
+        wanted = [s for s in _UNFINISHED if not filter.states or s in filter.states]
+        return sum(
+            # State by state: each count stays within the index of its state.
+            self._count(*where(portion, (state,)))
+            for portion in portions(filter)
+            for state in wanted
+        )
 
     def stats(self, now: int, *, window_ms: int, queue: str | None = None) -> Stats:
         """Jobs by state, the oldest waiting one, and what ended within the window."""
-        condition, values = where(JobFilter(queue=queue))
-        # One pass over the table for all states; one query for each would be eight.
-        found = self.connection.all(
-            f"SELECT state, count(*) FROM jobs WHERE {condition} GROUP BY state", values
-        )
-        counts = dict.fromkeys(states.ALL, 0) | {str(row[0]): _int(row[1:]) for row in found}
+        counts = {state: self.count(JobFilter(states=(state,), queue=queue)) for state in states.ALL}
         condition, values = where(JobFilter(states=(states.PENDING,), queue=queue))
         oldest = self.connection.all(f"SELECT min(run_at) FROM jobs WHERE {condition}", values)[0][0]
         recent = {}

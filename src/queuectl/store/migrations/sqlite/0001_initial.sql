@@ -37,6 +37,7 @@ CREATE TABLE jobs (
 -- Every index is partial: a job is only in the one that its state needs.
 CREATE INDEX jobs_claim ON jobs (queue, priority DESC, run_at, seq) WHERE state = 'pending';
 CREATE INDEX jobs_due ON jobs (state, run_at) WHERE state IN ('scheduled', 'failed');
+CREATE INDEX jobs_blocked ON jobs (queue) WHERE state = 'blocked';
 CREATE INDEX jobs_running ON jobs (worker_id) WHERE state = 'processing';
 CREATE INDEX jobs_finished ON jobs (state, finished_at) WHERE finished_at IS NOT NULL;
 

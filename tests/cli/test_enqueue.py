@@ -1,0 +1,253 @@
+"""`queuectl enqueue`, one job: every form of it, what is stored, and what is printed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Cli
+from tests.cli.stagehand import Stagehand
+
+from queuectl.core.job import Job
+from queuectl.queue import Queue
+
+NO_WORKER = "note: no worker is running, so jobs will wait. Start one: queuectl worker start\n"
+
+
+def only(queue: Queue) -> Job:
+    (job,) = queue.list()
+    return job
+
+
+# --- the forms ----------------------------------------------------------------------------------------
+
+
+def test_a_job_as_json(cli: Cli, queue: Queue) -> None:
+    result = cli("enqueue", '{"id":"job1","command":"sleep 2","max_retries":3}')
+
+    assert (result.code, result.out, result.err) == (0, "✓ Job job1 enqueued successfully\n", NO_WORKER)
+    job = queue.get("job1")
+    assert (job.command, job.argv, job.max_retries, job.state) == ("sleep 2", None, 3, "pending")
+
+
+def test_every_field_of_json(cli: Cli, queue: Queue) -> None:
+    fields = {
+        "id": "all",
+        "argv": ["ls", "a b"],
+        "queue": "mail",
+        "priority": -7,
+        "max_attempts": 3,
+        "backoff_strategy": "linear",
+        "backoff_base": 1.5,
+        "backoff_max": "1h",
+        "retry_delay": 2.5,
+        "timeout": "90s",
+        "delay": "1d",
+        "tags": ["night", "gpu"],
+        "env": {"MODE": "fast"},
+        "cwd": "/srv",
+    }
+
+    assert cli("enqueue", json.dumps(fields)).code == 0
+
+    shown = queue.get("all").to_dict()
+    expected = {**fields, "command": "ls 'a b'", "max_retries": 2, "state": "scheduled"}
+    expected |= {"backoff_max": 3600, "timeout": 90, "env": {"MODE": "***"}}
+    del expected["max_attempts"], expected["delay"]
+    assert {name: shown[name] for name in expected} == expected
+    assert queue.get("all").environment() == {"MODE": "fast"}
+
+
+def test_a_job_by_flags_without_json_quoting(cli: Cli, queue: Queue) -> None:
+    assert cli("enqueue", "--id", "job1", "--command", "echo hi").out == "✓ Job job1 enqueued successfully\n"
+
+    assert (queue.get("job1").command, queue.get("job1").argv) == ("echo hi", None)
+
+
+def test_one_word_is_a_shell_line(cli: Cli, queue: Queue) -> None:
+    cli("enqueue", "sleep 2 && echo done")
+
+    assert (only(queue).command, only(queue).argv) == ("sleep 2 && echo done", None)
+
+
+def test_several_words_are_an_argument_list(cli: Cli, queue: Queue) -> None:
+    cli("enqueue", "convert", "my photo.png", "$HOME")
+
+    assert json.loads(only(queue).argv or "") == ["convert", "my photo.png", "$HOME"]
+    assert only(queue).command == "convert 'my photo.png' '$HOME'"
+
+
+def test_two_dashes_only_end_the_options(cli: Cli, queue: Queue) -> None:
+    cli("enqueue", "--id", "line", "--", "echo a && echo b")
+    cli("enqueue", "--id", "list", "--", "ls", "--all")
+    cli("enqueue", "--id", "dashed", "--", "-odd-name", "x")
+
+    assert queue.get("line").argv is None
+    assert json.loads(queue.get("list").argv or "") == ["ls", "--all"]
+    assert json.loads(queue.get("dashed").argv or "") == ["-odd-name", "x"]
+
+
+def test_the_options_of_an_argument_list_are_its_own(cli: Cli, queue: Queue) -> None:
+    words = ["python", "train.py", "--batch_size", "32", "--id", "x", "--json"]
+
+    result = cli("enqueue", *words)
+
+    assert json.loads(only(queue).argv or "") == words
+    assert result.out == f"✓ Job {only(queue).id} enqueued successfully\n"
+
+
+def test_after_a_whole_line_options_go_on(cli: Cli, queue: Queue) -> None:
+    cli("enqueue", "echo hi", "--id", "line", "--priority", "5", "-t", "a", "--tag", "b")
+    cli("enqueue", '{"command":"x","priority":1}', "--id", "json", "--priority", "5")
+
+    assert (queue.get("line").priority, queue.get("line").tag_list()) == (5, ["a", "b"])
+    assert queue.get("json").priority == 5  # a flag wins over a field
+
+
+def test_a_made_id_is_printed(cli: Cli, queue: Queue) -> None:
+    assert cli("enqueue", "true").out == f"✓ Job {only(queue).id} enqueued successfully\n"
+
+
+# --- what is printed ----------------------------------------------------------------------------------
+
+
+def test_quiet_prints_the_bare_id(cli: Cli, queue: Queue) -> None:
+    assert cli("enqueue", "--quiet", "--id", "job1", "true").out == "job1\n"
+    assert cli("enqueue", "true", "--quiet").out == queue.list()[1].id + "\n"
+
+
+def test_json_prints_the_job(cli: Cli, queue: Queue) -> None:
+    result = cli("enqueue", "--json", "--id", "job1", "--delay", "1h", "true")
+
+    assert result.json() == queue.get("job1").to_dict()
+    assert result.json()["state"] == "scheduled"
+
+
+def test_numbers_print_as_they_were_typed(cli: Cli) -> None:
+    result = cli("enqueue", '{"command":"true","timeout":3,"backoff_base":2,"retry_delay":0.5}', "--json")
+
+    assert '"timeout": 3,' in result.out
+    assert '"backoff_base": 2,' in result.out
+    assert '"retry_delay": 0.5,' in result.out
+
+
+def test_without_a_worker_it_says_how_to_start_one(cli: Cli, stage: Stagehand) -> None:
+    assert cli("enqueue", "true").err == ""
+
+    stage.leave()
+
+    assert cli("enqueue", "true").err == NO_WORKER
+
+
+@pytest.mark.parametrize("option", ["--at", "--run-at", "--run_at"])
+def test_a_time_is_echoed_as_it_was_understood(
+    cli: Cli, queue: Queue, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = cli("enqueue", option, "2999-12-01 09:00", "true")
+
+    assert "runs Sun 2999-12-01 09:00" in result.err
+    assert only(queue).state == "scheduled"
+
+
+@pytest.mark.parametrize("words", [("--at", "+5s"), ("--delay", "5"), ("--at", "in 5 seconds")])
+def test_a_time_from_now(cli: Cli, queue: Queue, words: tuple[str, ...]) -> None:
+    result = cli("enqueue", *words, "true")
+
+    assert "(in 5s)" in result.err
+    assert only(queue).run_at - only(queue).created_at == pytest.approx(5_000, abs=1_000)
+
+
+def test_a_time_that_has_passed_means_now(cli: Cli, queue: Queue) -> None:
+    cli("enqueue", "--at", "2020-01-01T00:00:00Z", "true")
+
+    assert only(queue).state == "pending"
+
+
+# --- the same id again --------------------------------------------------------------------------------
+
+
+def test_the_same_job_again_is_harmless_with_skip(cli: Cli, queue: Queue) -> None:
+    words = ("enqueue", "--if-exists", "skip", "--id", "job1", "echo hi")
+    assert cli(*words).out == "✓ Job job1 enqueued successfully\n"
+
+    again = cli(*words)
+
+    assert (again.code, again.out) == (0, "")
+    assert again.err.startswith("job job1 exists already (pending), skipped\n")
+    assert only(queue).command == "echo hi"
+
+
+def test_another_job_under_the_same_id_is_left_out_and_told(cli: Cli, queue: Queue) -> None:
+    cli("enqueue", "--id", "job1", "echo hi")
+
+    again = cli("enqueue", "--id", "job1", "--if-exists", "skip", "echo other")
+
+    assert again.code == 0
+    assert "it has another command, which was left as it is" in again.err
+    assert only(queue).command == "echo hi"
+
+
+def test_a_skipped_job_is_still_named(cli: Cli, queue: Queue) -> None:
+    cli("enqueue", "--id", "job1", "echo hi")
+
+    assert cli("enqueue", "--quiet", "--if-exists", "skip", "--id", "job1", "echo hi").out == "job1\n"
+    assert cli("enqueue", "--json", "--if-exists", "skip", "--id", "job1", "x").json()["command"] == "echo hi"
+
+
+# --- where it runs and with what ----------------------------------------------------------------------
+
+
+def test_the_current_directory_is_captured(
+    cli: Cli, queue: Queue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    cli("enqueue", "--id", "here", "true")
+    cli("enqueue", "--id", "there", "--cwd", "/srv", "true")
+    cli("enqueue", "--id", "below", "--cwd", "sub/dir", "true")
+
+    assert queue.get("here").cwd == str(tmp_path)
+    assert queue.get("there").cwd == "/srv"
+    assert queue.get("below").cwd == f"{tmp_path}/sub/dir"
+
+
+def test_of_the_environment_only_what_is_named_is_kept(
+    cli: Cli, queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", "secret")
+    monkeypatch.setenv("OTHER", "not asked for")
+
+    result = cli("enqueue", "--env", "TOKEN", "-e", "MODE=a=b", "true", "--json")
+    cli("enqueue", "--id", "plain", "true")
+
+    job = queue.get(result.json()["id"])
+    assert job.environment() == {"TOKEN": "secret", "MODE": "a=b"}
+    assert queue.get("plain").environment() == {}
+    assert "secret" not in result.out
+
+
+# --- pasted back --------------------------------------------------------------------------------------
+
+
+def test_a_job_pasted_back_as_it_was_printed(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+    cli("enqueue", '{"id":"job1","command":"echo hi","tags":["a"],"timeout":5,"priority":2}')
+    stage.fail("job1")
+    printed = cli("show", "job1", "--json").out
+    cli("rm", "job1")
+
+    result = cli("enqueue", printed)
+
+    assert (result.code, result.out) == (0, "✓ Job job1 enqueued successfully\n")
+    assert "note: field 'state' is set by the queue itself and was ignored" in result.err
+    job = queue.get("job1")
+    assert (job.state, job.attempts, job.priority, job.timeout) == ("pending", 0, 2, 5_000)
+    assert (job.command, job.tag_list()) == ("echo hi", ["a"])
+
+
+def test_an_argument_list_pasted_back(cli: Cli, queue: Queue) -> None:
+    printed = cli("enqueue", "--json", "--id", "job1", "ls", "a b").out
+    cli("rm", "job1")
+
+    assert cli("enqueue", printed).code == 0
+    assert json.loads(queue.get("job1").argv or "") == ["ls", "a b"]

@@ -1,0 +1,321 @@
+"""Stopping workers: what runs may finish for a while, then goes back to the queue as if it never ran."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from queuectl.core import outcome as kinds
+from queuectl.core import states
+from queuectl.testing import wait_until
+from tests.worker.systems import both_systems
+from tests.worker.workshop import Workshop, alive, elapsed
+
+UNTIL_GO = "echo up; while ! test -e go; do sleep 0.02; done"
+DEAF = "trap '' TERM; echo up; while :; do sleep 0.05; done"
+
+
+def released(site: Workshop, id: str) -> None:
+    """The job is back in the queue, its attempt was given back, and its history says why."""
+    job = site.job(id)
+    assert (job.state, job.attempts, job.lost) == (states.PENDING, 0, 0)
+    assert [attempt.outcome for attempt in site.attempts(id)] == [kinds.RELEASED]
+    assert not site.job_processes()
+
+
+def test_a_drain_lets_running_jobs_finish(site: Workshop) -> None:
+    process = site.serve()
+    id, waiting = site.enqueue(UNTIL_GO), site.enqueue("true")
+    site.running(id)
+    process.send_signal(signal.SIGTERM)
+    wait_until(lambda: "is stopping (drain)" in site.log)
+    assert process.poll() is None
+    (site.work / "go").touch()
+    assert process.wait(20) == 0
+    assert site.job(id).state == states.COMPLETED
+    assert site.job(waiting).state == states.PENDING
+    assert site.registered() == []
+
+
+@both_systems
+@pytest.mark.parametrize("command", [UNTIL_GO, DEAF], ids=["obedient", "deaf"])
+def test_after_the_grace_the_job_goes_back_and_its_attempt_with_it(site: Workshop, command: str) -> None:
+    site.config(stop_grace="200ms")
+    process = site.serve()
+    id = site.enqueue(command)
+    site.running(id)
+    took = elapsed()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+    assert took() < 10
+    released(site, id)
+    assert site.attempt(id).signal == (9 if command == DEAF else 15)
+
+
+def test_a_released_job_runs_again_and_keeps_all_its_retries(site: Workshop) -> None:
+    site.config(stop_grace="0")
+    for _ in range(2):
+        process = site.serve()
+        id = site.enqueue(UNTIL_GO, id="again", max_retries=0, if_exists="skip")
+        site.running(id)
+        process.terminate()
+        assert process.wait(20) == 0
+    (site.work / "go").touch()
+    site.serve()
+    job = site.ended(id)
+    assert (job.state, job.attempts, job.runs) == (states.COMPLETED, 1, 3)
+    assert [a.outcome for a in site.attempts(id)] == [kinds.RELEASED, kinds.RELEASED, kinds.SUCCEEDED]
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_means_now(site: Workshop, signum: int) -> None:
+    process = site.serve()
+    id = site.enqueue(UNTIL_GO)
+    site.running(id)
+    process.send_signal(signum)
+    wait_until(lambda: "is stopping (drain)" in site.log)
+    process.send_signal(signum)
+    assert process.wait(20) == 0
+    released(site, id)
+
+
+def test_ctrl_c_in_a_terminal_stops_gently(site: Workshop) -> None:
+    leader, follower = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "queuectl", "worker", "start", "--foreground"],
+        env=site.env,
+        cwd=site.work,
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        preexec_fn=take_terminal,
+        start_new_session=True,
+    )
+    os.close(follower)
+    site._foreground.append(process)
+    id = site.enqueue(UNTIL_GO)
+    site.running(id)
+    os.write(leader, b"\x03")
+    seen = b""
+    while b"is stopping" not in seen:
+        seen += os.read(leader, 4096)
+    (site.work / "go").touch()
+    assert process.wait(20) == 0
+    os.close(leader)
+    assert site.job(id).state == states.COMPLETED  # Ctrl+C reached the worker, not the command
+
+
+def take_terminal() -> None:
+    import fcntl
+    import termios
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def test_a_closed_terminal_is_nothing_to_a_worker(site: Workshop) -> None:
+    process = site.serve()
+    id = site.enqueue(UNTIL_GO)
+    site.running(id)
+    process.send_signal(signal.SIGHUP)
+    (site.work / "go").touch()
+    assert site.ended(id).state == states.COMPLETED
+    assert process.poll() is None
+
+
+def test_a_storm_of_signals_is_one_stop(site: Workshop) -> None:
+    process = site.serve()
+    id = site.enqueue("trap 'exit 0' TERM; " + UNTIL_GO)
+    site.running(id)
+    for number in range(50):
+        try:
+            os.kill(process.pid, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)[number % 3])
+        except ProcessLookupError:
+            break
+    assert process.wait(20) == 0
+    released(site, id)
+
+
+def test_a_storm_of_signals_at_a_supervisor_is_one_stop(site: Workshop) -> None:
+    process = site.serve(count=2)
+    ids = [site.enqueue("trap 'sleep 0.2; exit 0' TERM; " + UNTIL_GO) for _ in range(2)]
+    for id in ids:
+        site.running(id)
+    for _ in range(50):
+        process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+    for id in ids:
+        released(site, id)
+    assert site.registered() == []
+
+
+def test_jobs_claimed_ahead_are_given_back_as_they_were(site: Workshop) -> None:
+    # Short jobs teach the worker to claim ahead; the stop comes in the middle of them.
+    ids = site.jobs.enqueue_many([{"command": "true", "cwd": str(site.work)}] * 400)
+    process = site.serve()
+    wait_until(lambda: site.job(ids[60]).state == states.COMPLETED)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+    for id in ids:
+        job = site.job(id)
+        if job.state == states.COMPLETED:
+            assert (job.attempts, job.runs) == (1, 1)
+        else:
+            assert (job.state, job.attempts, job.runs, job.lost) == (states.PENDING, 0, 0, 0)
+            assert site.attempts(id) == []
+            assert job.started_at is None
+
+
+# --- queuectl worker stop ---------------------------------------------------------------------------------
+
+
+def test_stop_without_workers_is_fine(site: Workshop) -> None:
+    result = site.q("worker", "stop")
+    assert (result.returncode, result.stdout) == (0, "No workers are running\n")
+
+
+@both_systems
+def test_stop_ends_workers_and_supervisor(site: Workshop) -> None:
+    site.start(count=2)
+    pids = site.workers() + site.supervisors()
+    assert len(pids) == 3
+    assert "2 workers stopped" in site.ok("worker", "stop")
+    assert not any(alive(pid) for pid in pids)
+    assert site.registered() == []
+    assert os.listdir(site.home / "run") == []
+
+
+def test_stop_waits_for_running_jobs(site: Workshop) -> None:
+    site.start()
+    id = site.enqueue(UNTIL_GO)
+    site.running(id)
+    stop = subprocess.Popen(
+        [sys.executable, "-m", "queuectl", "worker", "stop"],
+        env=site.env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_until(lambda: site.worker().control is not None)
+    assert site.job(id).state == states.PROCESSING
+    (site.work / "go").touch()
+    assert stop.wait(20) == 0
+    assert site.job(id).state == states.COMPLETED
+
+
+def test_stop_now_does_not_wait(site: Workshop) -> None:
+    site.start()
+    id = site.enqueue(UNTIL_GO)
+    site.running(id)
+    site.ok("worker", "stop", "--now")
+    released(site, id)
+
+
+@pytest.mark.parametrize("time", range(4))
+def test_stop_with_a_timeout_of_its_own_keeps_to_it(site: Workshop, time: int) -> None:
+    site.start()  # the configured grace is 20 s
+    id = site.enqueue(UNTIL_GO)
+    site.running(id)
+    took = elapsed()
+    answer = json.loads(site.ok("worker", "stop", "--timeout", "100ms", "--json"))
+    assert answer == {"stopped": 1, "killed": []}
+    assert took() < 5
+    released(site, id)
+
+
+def test_a_second_stop_is_no_more_urgent_than_the_first(site: Workshop) -> None:
+    site.start(count=2)
+    ids = [site.enqueue(UNTIL_GO) for _ in range(2)]
+    for id in ids:
+        site.running(id)
+    stops = []
+    for _ in range(4):
+        stops.append(
+            subprocess.Popen(
+                [sys.executable, "-m", "queuectl", "worker", "stop"],
+                env=site.env,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        )
+        wait_until(lambda: all(w.control for w in site.registered()))
+    wait_until(lambda: site.log.count("is stopping") >= 2 or not site.log)
+    assert all(site.job(id).state == states.PROCESSING for id in ids)
+    (site.work / "go").touch()
+    assert [stop.wait(20) for stop in stops] == [0] * 4
+    for id in ids:
+        job = site.job(id)
+        assert (job.state, job.runs) == (states.COMPLETED, 1)
+
+
+@pytest.mark.parametrize("lease", ["30s", "1s"])
+def test_a_worker_that_stands_still_is_killed_and_its_jobs_are_freed(site: Workshop, lease: str) -> None:
+    site.config(worker_heartbeat_interval="200ms", stop_grace="100ms")
+    site.config(worker_lease=lease)
+    site.start()
+    id = site.enqueue("echo up; sleep 60")
+    site.running(id)
+    pid, supervisor = site.worker().pid, site.supervisors()[0]
+    os.kill(pid, signal.SIGSTOP)
+    answer = json.loads(site.ok("worker", "stop", "--json"))
+    assert len(answer["killed"]) == 1
+    wait_until(lambda: not alive(pid) and not alive(supervisor))
+    assert not site.job_processes()
+    job = site.job(id)
+    assert (job.state, job.attempts, job.lost) == (states.PENDING, 1, 1)
+    assert site.attempt(id).outcome == kinds.LOST
+
+
+def test_stop_by_id_ends_that_worker_alone(site: Workshop) -> None:
+    site.start(count=2)
+    first, second = site.registered()
+    site.ok("worker", "stop", first.id)
+    assert [worker.id for worker in site.registered()] == [second.id]
+    assert alive(second.pid)
+    assert not alive(first.pid)
+    assert len(site.supervisors()) == 1
+    assert site.q("worker", "stop", first.id).returncode == 1  # it is not there any more
+    assert site.run("true").state == states.COMPLETED
+
+
+def test_restart_brings_the_same_workers_anew(site: Workshop) -> None:
+    site.start(count=2, concurrency=3)
+    before = {worker.id for worker in site.registered()}
+    site.ok("worker", "restart")
+    after = site.registered()
+    assert len(after) == 2
+    assert not before & {worker.id for worker in after}
+    assert [worker.concurrency for worker in after] == [3, 3]
+
+
+def test_scale_goes_up_and_down(site: Workshop) -> None:
+    site.ok("worker", "scale", "2")
+    assert len(site.registered()) == 2
+    site.ok("worker", "scale", "1")
+    assert len(site.registered()) == 1
+    assert site.run("true").state == states.COMPLETED
+    site.ok("worker", "scale", "0")
+    assert site.registered() == []
+    wait_until(lambda: not site.supervisors())
+
+
+def test_a_worker_that_cannot_report_waits_for_the_store_without_spinning(site: Workshop) -> None:
+    from tests.worker.workshop import cpu_seconds
+
+    process = site.serve()
+    id = site.enqueue(UNTIL_GO)
+    site.running(id)
+    with site.locked():
+        (site.work / "go").touch()
+        wait_until(lambda: not site.job_processes())
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGTERM)
+        began, before = elapsed(), cpu_seconds(process.pid)
+        wait_until(lambda: began() > 1.5)
+        used = cpu_seconds(process.pid) - before
+    assert process.wait(20) == 0
+    assert used < 0.5
+    assert site.job(id).state == states.COMPLETED
