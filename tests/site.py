@@ -21,7 +21,7 @@ class Site:
         self.work.mkdir(exist_ok=True)
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("QUEUECTL_")}
         self.env["QUEUECTL_HOME"] = str(home)
-        if portable:
+        if portable or os.environ.get("QUEUECTL_PORTABLE") == "1":
             self.env["QUEUECTL_PORTABLE"] = "1"
         self._foreground: list[subprocess.Popen[bytes]] = []
 

@@ -18,8 +18,6 @@ from queuectl.cli.options import Parser
 
 TARGET = Path(__file__).resolve().parent.parent / "docs/cli.md"
 
-# Processes that the program starts by itself; nobody types them.
-NOT_FOR_PEOPLE = ("serve", "supervise")
 # Every command has them; the top of the page says so once.
 EVERYWHERE = ("--help", "--db", "--json")
 
@@ -89,7 +87,7 @@ def parser_of(command: str, *words: str) -> Parser:
 
 def subcommands(command: str) -> list[str]:
     module = import_module(f"queuectl.cli.commands.{command}")
-    return [name for name in getattr(module, "_COMMANDS", ()) if name not in NOT_FOR_PEOPLE]
+    return list(getattr(module, "_COMMANDS", ()))
 
 
 def page() -> str:

@@ -43,12 +43,11 @@ def living_workers(store: Store) -> list[Worker]:
     from queuectl import system
 
     host = system.hostname()
-    now = store.lease_clock()
     return [
         worker
         for worker in store.workers()
         if worker.state == "alive"
-        and worker.lease_until > now
+        and not store.lease_ended(worker)
         and system.liveness(system.Identity.decode(worker.identity), same_host=worker.host == host)
         != system.DEAD
     ]

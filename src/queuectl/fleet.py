@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from queuectl.queue import Queue
+    from queuectl.store.api import Store
 
 __all__ = ["Stopped", "Worker", "start_background", "stop_workers", "worker_command"]
 
 _START_WITHIN = 20.0
 _ESCALATE_AFTER = 5.0  # seconds beyond the grace times: then the worker itself is killed
+_DIE_WITHIN = 2.0  # seconds from a deadly signal until the process is gone
 
 
 def worker_command(url: str, *, concurrency: int | None, queues: Sequence[str] | None) -> list[str]:
@@ -101,18 +103,28 @@ def stop_workers(
 ) -> Stopped:
     """Ask workers to stop, wait for them, and end those that do not. All of them unless `ids` are given."""
     store, settings = queue.store, queue.settings
+    # Before the rescue: a worker that stands still may have lost its lease, and has to end all the same.
+    here = _still_there(store, store.workers())
     rescue(store, settings, queue.clock.now())
-    chosen = _choose(living_workers(store), ids)
+    chosen = _choose(here, ids)
     request = "now" if now else "drain" if timeout_ms is None else f"drain {timeout_ms}"
-    store.control([worker.id for worker in chosen], request)
-    doorbell.ring(store.location.run_dir, doorbell.CONTROL)
     parents = [] if ids else [identity for identity, _ in supervisors(store.location.run_dir)]
     for identity in parents:
-        system.signal_process(identity, signal.SIGTERM)
+        system.signal_process(identity, system.RETIRE_SIGNAL)
+    _ask(store, chosen, request)
     grace = 0 if now else settings.stop_grace if timeout_ms is None else timeout_ms
-    patience = (grace + settings.kill_grace) / 1000 + _ESCALATE_AFTER
-    left = _await_end(queue, chosen, parents, patience, progress)
-    if left:
+    deadline = time.monotonic() + (grace + settings.kill_grace) / 1000 + _ESCALATE_AFTER
+    while True:
+        if not ids:
+            _ask_newcomers(store, chosen, request)
+        left, parents = _still_there(store, chosen), _alive(parents)
+        if (not left and not parents) or time.monotonic() > deadline:
+            break
+        if progress is not None:
+            progress(left)
+        # Processes end without writing to the store, so look often whatever it says.
+        queue.wait_for_change(time.monotonic() + 0.05)
+    if left or parents:
         _kill(left, parents)
         rescue(store, settings, queue.clock.now())
     return Stopped(chosen, left)
@@ -128,31 +140,53 @@ def _choose(living: list[Worker], ids: Sequence[str]) -> list[Worker]:
     return [by_id[id] for id in ids]
 
 
-def _await_end(
-    queue: Queue,
-    chosen: list[Worker],
-    parents: list[system.Identity],
-    patience: float,
-    progress: Callable[[list[Worker]], None] | None,
-) -> list[Worker]:
-    """Wait until they are gone; returns those that are not when the patience is over."""
-    deadline = time.monotonic() + patience
-    wanted = {worker.id for worker in chosen}
-    while True:
-        left = [worker for worker in living_workers(queue.store) if worker.id in wanted]
-        parents = [p for p in parents if system.liveness(p, same_host=True) == system.ALIVE]
-        if (not left and not parents) or time.monotonic() > deadline:
-            return left
-        if progress is not None:
-            progress(left)
-        # Processes end without writing to the store, so look often whatever it says.
-        queue.wait_for_change(time.monotonic() + 0.05)
+def _ask(store: Store, workers: Sequence[Worker], request: str) -> None:
+    if workers:
+        store.control([worker.id for worker in workers], request)
+        doorbell.ring(store.location.run_dir, doorbell.CONTROL)
+
+
+def _ask_newcomers(store: Store, chosen: list[Worker], request: str) -> None:
+    """Those that were still starting when we asked the others."""
+    known = {worker.id for worker in chosen}
+    newcomers = [worker for worker in living_workers(store) if worker.id not in known]
+    _ask(store, newcomers, request)
+    chosen += newcomers
+
+
+def _still_there(store: Store, workers: Sequence[Worker]) -> list[Worker]:
+    """Those whose process exists; where that cannot be told, those whose lease holds."""
+    host = system.hostname()
+    leased = {worker.id: worker for worker in living_workers(store)}
+    found = []
+    for worker in workers:
+        identity = system.Identity.decode(worker.identity)
+        lives = system.liveness(identity, same_host=worker.host == host)
+        if lives == system.ALIVE or (lives == system.UNKNOWN and worker.id in leased):
+            found.append(leased.get(worker.id, worker))
+    return found
+
+
+def _alive(processes: list[system.Identity]) -> list[system.Identity]:
+    return [p for p in processes if system.liveness(p, same_host=True) == system.ALIVE]
 
 
 def _kill(workers: list[Worker], parents: list[system.Identity]) -> None:
-    for identity in parents:
-        system.signal_process(identity, signal.SIGKILL)
+    """End what did not end when asked, and wait until it has."""
     host = system.hostname()
-    for worker in workers:
-        if worker.host == host:
-            system.signal_process(system.Identity.decode(worker.identity), signal.SIGKILL)
+    processes = [system.Identity.decode(worker.identity) for worker in workers if worker.host == host]
+    for identity in parents:
+        # Not killed at once: it ends those of its workers that have not even come to say who they are.
+        system.signal_process(identity, signal.SIGTERM)
+    for identity in processes:
+        system.signal_process(identity, signal.SIGKILL)
+    _await_death(processes + parents)
+    for identity in _alive(parents):
+        system.signal_process(identity, signal.SIGKILL)
+    _await_death(parents)
+
+
+def _await_death(processes: list[system.Identity]) -> None:
+    deadline = time.monotonic() + _DIE_WITHIN
+    while _alive(processes) and time.monotonic() < deadline:
+        time.sleep(0.005)

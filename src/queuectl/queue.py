@@ -209,10 +209,10 @@ class Queue:
             return True  # an empty filter would mean all jobs
         for id in ids or ():
             self.get(id)
-        left = 0
-        for left in self.watch(filter or JobFilter(ids=tuple(ids or ())), timeout=timeout):
+        wanted = filter or JobFilter(ids=tuple(ids or ()))
+        for _ in self.watch(wanted, timeout=timeout):
             pass
-        return left == 0
+        return self.store.unfinished(wanted) == 0
 
     def watch(self, filter: JobFilter, *, timeout: float | None = None) -> Iterator[int]:
         """How many of these jobs have not ended, again whenever the store changes, until none is left."""

@@ -9,11 +9,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.cli.bad_input_cases import CASES, Case
 from tests.cli.conftest import Cli, Result
+from tests.cli.mistake import Mistake
+from tests.cli.mistakes_in_jobs import IN_JOBS
+from tests.cli.mistakes_in_use import IN_USE
 
 from queuectl.queue import Queue
 
+CASES = [*IN_JOBS, *IN_USE]
 TABLES = ("jobs", "attempts", "workers", "config")
 
 
@@ -31,12 +34,12 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def put(case: Case, directory: Path) -> None:
+def put(case: Mistake, directory: Path) -> None:
     for name, content in case.files.items():
         (directory / name).write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
-def assert_told(result: Result, case: Case) -> None:
+def assert_told(result: Result, case: Mistake) -> None:
     assert result.code == case.code, result.err
     assert "Traceback" not in result.err
     assert "internal error" not in result.err
@@ -50,7 +53,7 @@ def assert_told(result: Result, case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_mistake_is_named_and_nothing_is_written(
-    case: Case, several: None, queue: Queue, cli: Cli, elsewhere: Path
+    case: Mistake, several: None, queue: Queue, cli: Cli, elsewhere: Path
 ) -> None:
     put(case, elsewhere)
     before = dump(queue)
@@ -62,7 +65,7 @@ def test_the_mistake_is_named_and_nothing_is_written(
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_with_json_the_error_is_one_object_on_stderr(
-    case: Case, several: None, cli: Cli, elsewhere: Path
+    case: Mistake, several: None, cli: Cli, elsewhere: Path
 ) -> None:
     put(case, elsewhere)
 
@@ -78,7 +81,7 @@ def test_with_json_the_error_is_one_object_on_stderr(
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.early], ids=lambda case: case.name)
-def test_what_is_wrong_by_itself_makes_no_store(case: Case, cli: Cli, home: Path, elsewhere: Path) -> None:
+def test_what_is_wrong_by_itself_makes_no_store(case: Mistake, cli: Cli, home: Path, elsewhere: Path) -> None:
     put(case, elsewhere)
 
     assert cli(*case.words).code == case.code

@@ -114,7 +114,7 @@ def test_a_made_id_is_printed(cli: Cli, queue: Queue) -> None:
 
 def test_quiet_prints_the_bare_id(cli: Cli, queue: Queue) -> None:
     assert cli("enqueue", "--quiet", "--id", "job1", "true").out == "job1\n"
-    assert cli("enqueue", "true", "--quiet").out == queue.list()[1].id + "\n"
+    assert cli("enqueue", "echo hi", "--quiet").out == queue.list()[1].id + "\n"
 
 
 def test_json_prints_the_job(cli: Cli, queue: Queue) -> None:
@@ -218,7 +218,7 @@ def test_of_the_environment_only_what_is_named_is_kept(
     monkeypatch.setenv("TOKEN", "secret")
     monkeypatch.setenv("OTHER", "not asked for")
 
-    result = cli("enqueue", "--env", "TOKEN", "-e", "MODE=a=b", "true", "--json")
+    result = cli("enqueue", "--env", "TOKEN", "-e", "MODE=a=b", "--json", "true")
     cli("enqueue", "--id", "plain", "true")
 
     job = queue.get(result.json()["id"])
@@ -232,7 +232,7 @@ def test_of_the_environment_only_what_is_named_is_kept(
 
 def test_a_job_pasted_back_as_it_was_printed(cli: Cli, queue: Queue, stage: Stagehand) -> None:
     cli("enqueue", '{"id":"job1","command":"echo hi","tags":["a"],"timeout":5,"priority":2}')
-    stage.fail("job1")
+    stage.complete("job1")
     printed = cli("show", "job1", "--json").out
     cli("rm", "job1")
 

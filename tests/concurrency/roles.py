@@ -66,18 +66,22 @@ def claimer(go: Callable[[], object], directory: str, name: str, limit: int) -> 
         reports = [_verdict(job, kinds.SUCCEEDED) for job in answer.jobs]
 
 
-def mortal_claimer(go: Callable[[], object], directory: str, name: str) -> tuple[list[str], int]:
+def mortal_claimer(go: Callable[[], object], directory: str, name: str, lives: int) -> list[str]:
     """Like a claimer, but it is buried now and then and comes back under a new name.
 
-    Which jobs were completed by results that the store accepted; and how often it died.
+    Brings in jobs of its own until it has died often enough. Which jobs were completed by results
+    that the store accepted.
     """
     store = open_at(directory)
-    deaths = 0
+    deaths = brought = 0
     register(store, f"{name}-0")
     go()
     completed: list[str] = []
     held: list[Job] = []
-    while held or store.unfinished(EVERYTHING):
+    while deaths < lives or held or store.unfinished(EVERYTHING):
+        if deaths < lives:
+            brought += 1
+            store.enqueue([[new_job(f"{name}-{brought}", max_retries=1_000_000)]], now())
         me = f"{name}-{deaths}"
         reports = [_verdict(job, kinds.SUCCEEDED) for job in held]
         names = {report.seq: job.id for report, job in zip(reports, held, strict=True)}
@@ -91,17 +95,18 @@ def mortal_claimer(go: Callable[[], object], directory: str, name: str) -> tuple
         late = {report.seq for report in answer.stale}
         completed += [names[report.seq] for report in reports if report.seq not in late]
         held = answer.jobs
+    store.put_config(f"done-{name}", "yes", now())
     store.close()
-    return completed, deaths
+    return completed
 
 
-def burier(go: Callable[[], object], directory: str, seed: int) -> int:
-    """Declare workers dead and free their jobs until all is done; how many were buried."""
+def burier(go: Callable[[], object], directory: str, claimers: int) -> int:
+    """Declare workers dead and free their jobs while there are claimers; how many were buried."""
     store = open_at(directory)
-    chance = random.Random(seed)
+    chance = random.Random(1)
     go()
     buried = 0
-    while store.unfinished(EVERYTHING):
+    while len(store.stored_config()) < claimers:
         for worker in store.workers():
             # Refused, if the worker has renewed its lease since it was read.
             if chance.random() < 0.5 and store.bury(worker):
@@ -113,21 +118,18 @@ def burier(go: Callable[[], object], directory: str, seed: int) -> int:
     return buried
 
 
-def heart(go: Callable[[], object], directory: str, name: str) -> int:
+def heart(go: Callable[[], object], directory: str, claimers: int, name: str) -> None:
     """Renew the leases of one claimer's incarnations, so that burials are refused now and then."""
     store = open_at(directory)
     go()
-    beats = 0
-    while store.unfinished(EVERYTHING):
+    while len(store.stored_config()) < claimers:
         for worker in store.workers():
             if worker.id.startswith(name) and worker.state == "alive":
                 try:
                     store.heartbeat(worker.id, 30_000, 0, now())
-                    beats += 1
                 except WorkerFenced:
                     continue
     store.close()
-    return beats
 
 
 def enqueuer_of_one(go: Callable[[], object], directory: str, name: str, skip: bool) -> int:

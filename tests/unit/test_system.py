@@ -486,10 +486,9 @@ print(os.waitstatus_to_exitcode(os.wait()[1]))
 # Places and clocks
 
 
-def test_the_lease_clock_counts_milliseconds(how: Any) -> None:
-    earlier = how.lease_clock_ms()
-    wait_until(lambda: how.lease_clock_ms() >= earlier + 20, timeout=5)
-    assert isinstance(earlier, int)
+def test_the_lease_clock_counts_milliseconds() -> None:
+    earlier = system.lease_clock_ms()
+    wait_until(lambda: system.lease_clock_ms() >= earlier + 20, timeout=5)
 
 
 def test_names_become_plain() -> None:

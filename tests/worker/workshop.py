@@ -207,9 +207,18 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def switches(pid: int) -> int:
+    """How often it went to sleep."""
+    return _status(pid, "voluntary_ctxt_switches")
+
+
 def resident_kb(pid: int) -> int:
+    return _status(pid, "VmRSS")
+
+
+def _status(pid: int, name: str) -> int:
     for line in _proc(pid, "status").decode().splitlines():
-        if line.startswith("VmRSS:"):
+        if line.startswith(name + ":"):
             return int(line.split()[1])
     return 0
 

@@ -30,6 +30,14 @@ class Coordination:
         """The clock that leases are judged by: one that no administrator can set."""
         return system.lease_clock_ms()
 
+    def lease_ended(self, worker: Worker) -> bool:
+        """Whether a worker has been silent for too long; one of an earlier boot has, whatever its lease says.
+
+        All workers of a file are on one machine, and the lease clock begins anew when that boots.
+        """
+        boot = system.Identity.decode(worker.identity).boot
+        return worker.lease_until < self.lease_clock() or boot != system.boot_id()
+
     def register(self, worker: Worker, lease_ms: int) -> None:
         worker.lease_until = self.lease_clock() + lease_ms
         marks = ", ".join("?" * len(WORKER_COLUMNS))

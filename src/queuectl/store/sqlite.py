@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from queuectl import paths
+import os
+
+from queuectl import paths, system
+from queuectl.errors import StoreError
 from queuectl.store.connection import Connection
 from queuectl.store.coordination import Coordination
 from queuectl.store.jobs import JobWrites
@@ -13,6 +16,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from queuectl.paths import Location
 
+_ALLOW_NETWORK = "QUEUECTL_ALLOW_NETWORK_FS"
+
+
+def _refuse_network(file: str) -> None:
+    """SQLite's locks and shared memory do not work over a network: two machines would ruin the file."""
+    if system.is_network_filesystem(os.path.dirname(file)) and not os.environ.get(_ALLOW_NETWORK):
+        raise StoreError(
+            f"{file} would be on a network file system, where SQLite can lose data",
+            f"choose a local disk with --db or QUEUECTL_HOME ({_ALLOW_NETWORK}=1 overrides this)",
+        )
+
 
 class SqliteStore(JobWrites, JobReads, Coordination):
     """All of `store.api.Store` over one connection; every thread opens its own."""
@@ -21,6 +35,8 @@ class SqliteStore(JobWrites, JobReads, Coordination):
         self.location = location
         if create:
             paths.make_parent_dir(location)
+            if not os.path.exists(location.file):
+                _refuse_network(location.file)
         self.connection = Connection(location.file, create=create, busy_ms=busy_ms)
         try:
             found = migrate(self.connection)

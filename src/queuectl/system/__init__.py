@@ -9,6 +9,7 @@ import os
 import sys
 
 from queuectl.system.anywhere import (
+    RETIRE_SIGNAL,
     STOP_SIGNALS,
     TOKEN_VARIABLE,
     default_home,
@@ -16,6 +17,7 @@ from queuectl.system.anywhere import (
     group_alive,
     hostname,
     kill_pids,
+    lease_clock_ms,
     signal_name,
 )
 from queuectl.system.identity import ALIVE, DEAD, UNKNOWN, Identity
@@ -30,7 +32,6 @@ if sys.platform == "linux" and os.environ.get("QUEUECTL_PORTABLE") != "1":
         identify,
         kin,
         kin_of_many,
-        lease_clock_ms,
         liveness,
         signal_process,
     )
@@ -42,7 +43,6 @@ else:
         identify,
         kin,
         kin_of_many,
-        lease_clock_ms,
         liveness,
         signal_process,
     )
@@ -50,6 +50,7 @@ else:
 __all__ = [
     "ALIVE",
     "DEAD",
+    "RETIRE_SIGNAL",
     "STOP_SIGNALS",
     "TOKEN_VARIABLE",
     "UNKNOWN",

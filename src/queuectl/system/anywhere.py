@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 from queuectl.errors import InvalidInput
 from queuectl.system.identity import plain
@@ -32,6 +33,10 @@ def _stop_signals() -> tuple[signal.Signals, ...]:
 
 
 STOP_SIGNALS = _stop_signals()
+
+# Tells a supervisor that its workers are being stopped. Not a stop signal: a second one of those is urgent,
+# and two people may both ask for a gentle stop.
+RETIRE_SIGNAL: signal.Signals = getattr(signal, "SIGUSR1", signal.SIGTERM)
 
 
 def hostname() -> str:
@@ -108,3 +113,11 @@ def in_group(pid: int, pgid: int | None, session: int | None) -> bool:
     except (ProcessLookupError, PermissionError):
         return False
     return True
+
+
+def lease_clock_ms() -> int:
+    """Milliseconds that nobody can set, the same for all processes of this machine since it booted.
+
+    It stands still while the machine sleeps: on waking no worker has been silent for too long.
+    """
+    return time.monotonic_ns() // 1_000_000

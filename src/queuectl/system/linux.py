@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 
 from queuectl.system import procfs
 from queuectl.system.anywhere import in_group
@@ -120,11 +119,6 @@ def kin_of_many(tokens: Iterable[str]) -> dict[str, list[int]]:
             if entry in names and procfs.is_living(pid):
                 found[names[entry]].add(pid)
     return {token: sorted(pids) for token, pids in found.items()}
-
-
-def lease_clock_ms() -> int:
-    """Milliseconds since the boot, sleep included; nobody can set this clock."""
-    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
 
 
 def filesystem_type(path: str) -> str | None:

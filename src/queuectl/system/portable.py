@@ -6,7 +6,6 @@ What Linux alone has (subreapers, pidfds, a table of mounts) is answered with "n
 from __future__ import annotations
 
 import os
-import time
 
 from queuectl.system.anywhere import TOKEN_VARIABLE, hostname, in_group
 from queuectl.system.identity import ALIVE, BY_PSUTIL, DEAD, UNKNOWN, Identity, boot_override
@@ -93,11 +92,6 @@ def kin_of_many(tokens: Iterable[str]) -> dict[str, list[int]]:
         if token and token in found and not _has_ended(process.pid):
             found[token].append(process.pid)
     return {token: sorted(pids) for token, pids in found.items()}
-
-
-def lease_clock_ms() -> int:
-    """Milliseconds of a clock that nobody can set; it may stand still while the machine sleeps."""
-    return time.monotonic_ns() // 1_000_000
 
 
 def filesystem_type(path: str) -> str | None:

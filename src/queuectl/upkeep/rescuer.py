@@ -42,7 +42,7 @@ def rescue(store: Store, settings: Settings, now: int) -> int:
 
 
 def _is_gone(worker: Worker, store: Store) -> bool:
-    if worker.state == "dead" or worker.lease_until < store.lease_clock():
+    if worker.state == "dead" or store.lease_ended(worker):
         return True
     identity = system.Identity.decode(worker.identity)
     return system.liveness(identity, same_host=worker.host == system.hostname()) == system.DEAD
@@ -51,7 +51,7 @@ def _is_gone(worker: Worker, store: Store) -> bool:
 def _free(worker: Worker, store: Store, settings: Settings, now: int) -> int:
     run_dir = store.location.run_dir
     jobs = store.claimed_by(worker.id)
-    pids = _started(os.path.join(run_dir, worker.id + ".ledger"))
+    pids = _started(os.path.join(run_dir, worker.id + ".ledger"), worker)
     if worker.host == system.hostname():
         # Before anybody may run them again, what is left of their processes is gone.
         _kill_remains(jobs, pids or {}, worker.session)
@@ -85,8 +85,10 @@ def _verdict(job: Job, pids: dict[int, int] | None, worker: Worker, store: Store
     return outcome
 
 
-def _started(path: str) -> dict[int, int] | None:
+def _started(path: str, worker: Worker) -> dict[int, int] | None:
     """The jobs that a worker had started, with their pids; None if that cannot be told."""
+    if system.Identity.decode(worker.identity).boot != system.boot_id():
+        return None  # the file survives a killed worker, not a power loss
     try:
         with open(path, "rb") as file:
             data = file.read()

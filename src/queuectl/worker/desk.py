@@ -54,6 +54,7 @@ class Desk:
         self.ahead: deque[Job] = deque()
         self.reports: list[tuple[Report, int | None]] = []  # with their marks in the ledger
         self.closed = False  # claims nothing any more
+        self.cut_off = False  # our lease may be over: claim nothing until it is renewed
         self.last_start = 0.0
         self.not_before = 0.0  # the store is away, or the machine has no room: leave it alone till then
         self._first_report = 0.0  # when the oldest result came in
@@ -146,7 +147,7 @@ class Desk:
 
     def _room(self, running: int, me: Membership) -> int:
         """How many jobs to claim now; 0 while what we hold is enough."""
-        if self.closed:
+        if self.closed or self.cut_off:
             return 0
         free = me.concurrency - running
         hold = self.pace.ahead(me.concurrency, self.settings.claim_ahead)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import errno
 import os
-import select
 
 from queuectl.core import outcome as kinds
 from queuectl.core.outcome import Outcome
 from queuectl.failpoints import failpoint
+from queuectl.system.poller import READABLE
 from queuectl.worker.child import NEVER, WATCH_AFTER, Child
 from queuectl.worker.output import Output
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from queuectl.clock import Clock
     from queuectl.config.settings import Settings
     from queuectl.core.job import Job
+    from queuectl.system.poller import Poller
     from queuectl.worker.launcher import Launcher
     from queuectl.worker.ledger import Ledger
 
@@ -46,9 +47,7 @@ class Shortage(Exception):
 class Executor:
     """Children by pid. `poll` is shared with the loop, which hands us the events of our pipes."""
 
-    def __init__(
-        self, poll: select.epoll, launcher: Launcher, ledger: Ledger, clock: Clock, logs_dir: str
-    ) -> None:
+    def __init__(self, poll: Poller, launcher: Launcher, ledger: Ledger, clock: Clock, logs_dir: str) -> None:
         self._poll = poll
         self._launcher = launcher
         self._ledger = ledger
@@ -102,7 +101,7 @@ class Executor:
         """
         child.watched = True
         for fd in child.fds:
-            self._poll.register(fd, select.EPOLLIN)
+            self._poll.register(fd, READABLE)
             self._by_fd[fd] = child
 
     def on_ready(self, fd: int) -> None:
@@ -172,6 +171,10 @@ class Executor:
         for child in self._children.values():
             child.stop(kind, error, grace, self._clock.monotonic())
         self.next_time = 0.0
+
+    def untouched(self) -> bool:
+        """Whether there is a command that nobody has begun to end."""
+        return any(child.stop_kind is None for child in self._children.values())
 
     def running(self) -> list[Job]:
         return [child.job for child in self._children.values()]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 
-from queuectl.errors import StoreError, WorkerFenced
+from queuectl.errors import InvalidInput, StoreError, WorkerFenced
 from queuectl.events import emit
 from queuectl.failpoints import failpoint
 
@@ -48,6 +48,7 @@ class Heart(threading.Thread):
         self._upkeep = upkeep
         self._now = threading.Event()
         self._ending = False
+        self._failing = False
         self.worker_id = ""
         self.running = 0
         self.settings = settings
@@ -98,6 +99,7 @@ class Heart(threading.Thread):
             if type(error) is not StoreError and error.code != "store_busy":
                 raise
             emit("heart.failed", error=error.message)
+            self._failing = True
             return _RETRY
         return self.settings.worker_heartbeat_interval / 1000
 
@@ -109,10 +111,19 @@ class Heart(threading.Thread):
         if worker_id == self.worker_id:
             # Counted from the beginning: the store may have taken its time to answer.
             self.confirmed = began
-        settings = self._load(store)
-        if orders.control or orders.cancel or _differ(settings, self.settings):
+        settings = self._settings(store)
+        back, self._failing = self._failing, False  # the loop waits for it if it was cut off
+        if back or orders.control or orders.cancel or _differ(settings, self.settings):
             self.orders, self.settings = orders, settings
             self._tell()
+
+    def _settings(self, store: Store) -> Settings:
+        """What is set now; as before if somebody set nonsense: running jobs shall not suffer for it."""
+        try:
+            return self._load(store)
+        except InvalidInput as error:
+            emit("heart.failed", error=error.message)
+            return self.settings
 
     def _tell(self) -> None:
         self.news = True

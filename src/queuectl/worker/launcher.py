@@ -133,7 +133,7 @@ class Launcher:
 
     def _enter(self, directory: str) -> None:
         # posix_spawn cannot change the directory of the child, so we go there ourselves. Nothing in this
-        # process uses a relative path. Each time, even for the same name: it may mean another directory by now.
+        # process uses a relative path. Each time, even for the same name: it may be another directory by now.
         os.chdir(directory)
         self._away = directory != self._home_dir
 

@@ -57,7 +57,7 @@ _LINES = {
     "worker.self_fenced": "worker {worker} could not renew its lease; it ends its commands",
     "worker.shortage": "no room for another process ({reason}); waiting",
     "worker.rescued": "worker {worker} is gone; {jobs} job(s) freed",
-    "worker.crashed": "worker process {pid} ended unexpectedly ({how}); starting another {when}",
+    "worker.crashed": "worker {what} ({how}); starting another {when}",
     "job.stale": "a result came too late and was ignored (job number {seq})",
     "store.away": "the store cannot be used now: {error}",
     "heart.failed": "the heartbeat failed: {error}",

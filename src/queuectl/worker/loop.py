@@ -5,13 +5,13 @@ What to claim and when to store results is left to the desk, running commands to
 
 from __future__ import annotations
 
-import select
 from itertools import islice
 
 from queuectl import doorbell
 from queuectl.core import outcome as kinds
 from queuectl.errors import StoreError, WorkerFenced
 from queuectl.events import emit
+from queuectl.system.poller import READABLE, make_poller
 from queuectl.worker.child import NEVER
 from queuectl.worker.executor import Ended, Executor, Shortage
 
@@ -72,10 +72,10 @@ class Loop:
     def _enter(self) -> None:
         self._me = self._join()
         self._heart.adopt(self._me.id)
-        self._poll = select.epoll()
+        self._poll = make_poller()
         for fd in (self._signals.fd, self._me.bell.fd, self._lifeline):
             if fd is not None:
-                self._poll.register(fd, select.EPOLLIN)
+                self._poll.register(fd, READABLE)
         self._executor = Executor(
             self._poll, self._launcher, self._me.ledger, self._clock, self._store.location.logs_dir
         )
@@ -87,8 +87,13 @@ class Loop:
 
     def run(self) -> None:
         """Until told to stop and everything is reported."""
-        while not self.ended:
-            self._wait(self.turn())
+        try:
+            while not self.ended:
+                self._wait(self.turn())
+        except BaseException:
+            # The store is not ours any more, or we are broken: nobody would own our commands.
+            self._end_all("its worker could not go on")
+            raise
         self._leave()
 
     def finish(self) -> None:
@@ -101,7 +106,8 @@ class Loop:
         try:
             if self._heart.news or self._signals.stops > self._handled_stops or self._over:
                 self._obey()
-            if self._clock.monotonic() >= self._fence_at() and len(self._executor):
+            self._desk.cut_off = self._clock.monotonic() >= self._fence_at()
+            if self._desk.cut_off and self._executor.untouched():
                 self._fence_ourselves()
             self._ended += self._executor.on_time()
             self._refill()
@@ -111,6 +117,8 @@ class Loop:
             if self._desk.is_due(len(self._executor), self._me) and not self._poll.poll(0):
                 # Nothing else is ready, so now is the time for the disk.
                 self._desk.exchange(len(self._executor), self._me)
+                if self._desk.cut_off:
+                    self._heart.beat_now()  # the store may be back
                 self._start_jobs()
         except WorkerFenced:
             self._fenced()
@@ -149,7 +157,7 @@ class Loop:
         if self.ended or self._signals.child:
             return 0.0
         until = min(self._executor.next_time, self._desk.wake_at(), self._stop_at)
-        if len(self._executor):
+        if len(self._executor) and not self._desk.cut_off:
             until = min(until, self._fence_at())
         return until - self._clock.monotonic()
 
@@ -160,7 +168,7 @@ class Loop:
     def _start_jobs(self) -> None:
         desk = self._desk
         free = self._me.concurrency - len(self._executor)
-        while desk.ahead and free > 0 and self._clock.monotonic() >= desk.not_before:
+        while desk.ahead and free > 0 and not desk.cut_off and self._clock.monotonic() >= desk.not_before:
             job = desk.ahead.popleft()
             try:
                 failed = self._executor.start(job, desk.settings)
@@ -219,18 +227,18 @@ class Loop:
     def stop(self, *, now: bool = False, grace_ms: int | None = None) -> None:
         """Stop claiming; let running jobs finish for the grace time (none if `now`), then end them."""
         wanted = "now" if now else "drain"
-        if self._stopping in ("now", wanted):
-            return
-        emit("worker.stopping", worker=self._me.id, how=wanted, running=len(self._executor))
-        self._stopping = wanted
-        self._desk.closed = True
-        self._desk.give_back()
+        if self._stopping not in ("now", wanted):
+            emit("worker.stopping", worker=self._me.id, how=wanted, running=len(self._executor))
+            self._stopping = wanted
+            self._desk.closed = True
+            self._desk.give_back()
         grace = self._heart.settings.stop_grace if grace_ms is None else grace_ms
         wait = 0.0 if now else grace / 1000
+        # The most urgent of several requests counts; a heartbeat that repeats one gives no more time.
         self._stop_at = min(self._stop_at, self._clock.monotonic() + wait)
 
     def _check_stopped(self) -> None:
-        if len(self._executor) and self._clock.monotonic() >= self._stop_at:
+        if self._clock.monotonic() >= self._stop_at:
             self._stop_at = NEVER
             self._executor.stop_all(kinds.RELEASED, "stopped with its worker", self._executor.kill_grace)
         self.ended = not len(self._executor) and not self._desk.reports
@@ -255,7 +263,6 @@ class Loop:
     def _fence_ourselves(self) -> None:
         """Before anybody else may claim them, our commands are gone."""
         emit("worker.self_fenced", worker=self._me.id)
-        self._desk.not_before = self._clock.monotonic() + 0.1  # no new ones until the store answers
         self._executor.stop_all(
             kinds.LOST, "stopped: its worker could not renew its lease", self._executor.kill_grace
         )
@@ -263,21 +270,25 @@ class Loop:
     def _fenced(self) -> None:
         """We were declared dead: our claims are gone. End what runs, forget it, come back as a new worker."""
         emit("worker.fenced", worker=self._me.id)
-        self._executor.stop_all(kinds.LOST, "its worker was declared dead", 0.0)
-        while len(self._executor):
-            self._wait(0.02)
-            while (child := self._executor.reap()) is not None:
-                child.close()
-            for child in self._executor.on_time():
-                child.close()
-                child.output.abandon()
-                emit("job.stale", seq=child.job.seq, claim=child.job.claim)
-        self._ended.clear()
-        self._desk.forget_all()
-        self._launcher.prepare([])
+        self._end_all("its worker was declared dead")
         self._me.close()
         self._poll.close()
         self._enter()
+
+    def _end_all(self, error: str) -> None:
+        """Kill every command, and forget all that we held."""
+        self._desk.forget_all()  # first: nothing of it may be started any more
+        self._executor.stop_all(kinds.LOST, error, 0.0)
+        while len(self._executor):
+            self._wait(0.02)
+            self._refill()
+            self._ended += self._executor.on_time()
+        for child in self._ended:
+            child.close()
+            child.output.abandon()
+            emit("job.stale", seq=child.job.seq, claim=child.job.claim)
+        self._ended.clear()
+        self._launcher.prepare([])
 
     def _leave(self) -> None:
         self._heart.stop()

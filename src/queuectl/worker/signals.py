@@ -17,15 +17,20 @@ class Signals:
 
     def __init__(self) -> None:
         self.stops = 0  # how often somebody asked us to stop
+        self.retire = False  # somebody else stops our workers: start none any more
         self.child = True  # a child may have ended; True at first, so that nothing is missed
         self.fd, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._old_wakeup = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
         self._old = {signum: signal.signal(signum, self._stop) for signum in system.STOP_SIGNALS}
+        self._old[system.RETIRE_SIGNAL] = signal.signal(system.RETIRE_SIGNAL, self._retire)
         self._old[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, self._child)
         self._old[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
     def _stop(self, _signum: int, _frame: FrameType | None) -> None:
         self.stops += 1
+
+    def _retire(self, _signum: int, _frame: FrameType | None) -> None:
+        self.retire = True
 
     def _child(self, _signum: int, _frame: FrameType | None) -> None:
         self.child = True

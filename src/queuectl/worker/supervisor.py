@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _HEALTHY = 60.0  # seconds; a worker that lived so long had a good start
 # The first crash is answered at once, then 1, 2, 4 … up to 60 seconds.
 _BACKOFF = Backoff(strategy=EXPONENTIAL, base=2, delay=0, longest=60_000, jitter=0)
+_INSIST_AFTER = 10.0  # seconds between the urgent stop request and one that kills
 
 PREFIX = "supervisor-"
 
@@ -56,6 +57,7 @@ class Supervisor:
         self._signals = signals
         self._slots = [Slot() for _ in range(count)]
         self._forwarded = 0
+        self._urged = NEVER  # when the second stop request came
         # Workers hold the reading end: it ends when we do, however we do.
         self._lifeline, self._held = os.pipe()
         self._card = Card(run_dir)
@@ -71,15 +73,25 @@ class Supervisor:
     def _start_due(self) -> None:
         now = self._clock.monotonic()
         for slot in self._slots:
-            if slot.process is None and now >= slot.start_at and not self._forwarded:
+            if slot.process is None and now >= slot.start_at and not self._ending:
                 slot.started = now
-                slot.process = subprocess.Popen(
-                    [*self._command, "--lifeline", str(self._lifeline)],
-                    stdin=subprocess.DEVNULL,
-                    pass_fds=(self._lifeline,),
-                    process_group=0,  # Ctrl+C is for us; we tell them
-                )
+                try:
+                    slot.process = self._spawn()
+                except OSError as error:  # the machine has no room for it now
+                    self._crashed(slot, "cannot be started", error.strerror or str(error))
         self._card.write(len(self._slots), sum(slot.crashes for slot in self._slots))
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [*self._command, "--lifeline", str(self._lifeline)],
+            stdin=subprocess.DEVNULL,
+            pass_fds=(self._lifeline,),
+            process_group=0,  # Ctrl+C is for us; we tell them
+        )
+
+    @property
+    def _ending(self) -> bool:
+        return self._forwarded > 0 or self._signals.retire
 
     def _sleep(self) -> None:
         waiting = [slot.start_at for slot in self._slots if slot.process is None]
@@ -90,20 +102,22 @@ class Supervisor:
         self._signals.drain()
 
     def _forward_stops(self) -> None:
+        now = self._clock.monotonic()
         while self._forwarded < self._signals.stops:
             self._forwarded += 1
+            if self._forwarded == 2:
+                self._urged = now
+            # A worker that is killed leaves its commands behind, so first it has its time to end them.
+            kill = now - self._urged > _INSIST_AFTER
             for slot in self._slots:
                 if slot.process is not None:
                     # Our own child and not reaped yet: the number cannot mean anybody else.
-                    slot.process.send_signal(signal.SIGTERM if self._forwarded < 3 else signal.SIGKILL)
+                    slot.process.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
 
     def _collect(self) -> None:
         for slot in self._slots[:]:
-            if slot.process is None:
-                ended = bool(self._forwarded)  # it was about to be started again; not any more
-            else:
-                ended = self._ended(slot, slot.process)
-            if ended:
+            # One without a process was about to be started again; not any more.
+            if self._ending if slot.process is None else self._ended(slot, slot.process):
                 self._slots.remove(slot)
 
     def _ended(self, slot: Slot, process: subprocess.Popen[bytes]) -> bool:
@@ -111,18 +125,20 @@ class Supervisor:
         code = process.poll()
         if code is None:
             return False
-        if code == 0 or self._forwarded:
+        if code == 0 or self._ending:
             return True
+        how = f"exit code {code}" if code > 0 else system.signal_name(-code)
+        self._crashed(slot, f"process {process.pid} ended unexpectedly", how)
+        doorbell.ring(self._run_dir, doorbell.RESCUE)
+        return False
+
+    def _crashed(self, slot: Slot, what: str, how: str) -> None:
         now = self._clock.monotonic()
         slot.crashes = 1 if now - slot.started > _HEALTHY else slot.crashes + 1
         delay = delay_ms(_BACKOFF, slot.crashes - 2) / 1000 if slot.crashes > 1 else 0.0
         slot.process = None
         slot.start_at = now + delay
-        how = f"exit code {code}" if code > 0 else system.signal_name(-code)
-        when = f"in {delay:g} s" if delay else "now"
-        emit("worker.crashed", pid=process.pid, how=how, when=when)
-        doorbell.ring(self._run_dir, doorbell.RESCUE)
-        return False
+        emit("worker.crashed", what=what, how=how, when=f"in {delay:g} s" if delay else "now")
 
 
 class Card:
@@ -130,10 +146,19 @@ class Card:
 
     def __init__(self, run_dir: str) -> None:
         self.path = os.path.join(run_dir, f"{PREFIX}{os.getpid()}")
-        flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._fd = os.open(self.path, flags, 0o600)
-        fcntl.flock(self._fd, fcntl.LOCK_EX)
         self._last = ""
+        while True:
+            self._fd = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            fcntl.flock(self._fd, fcntl.LOCK_EX)
+            if self._is_in_place():
+                return
+            os.close(self._fd)  # somebody took it for that of a dead one before we held the lock
+
+    def _is_in_place(self) -> bool:
+        try:
+            return os.path.samestat(os.stat(self.path), os.fstat(self._fd))
+        except FileNotFoundError:
+            return False
 
     def write(self, wanted: int, crashes: int) -> None:
         identity = system.identify()

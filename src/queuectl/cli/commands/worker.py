@@ -205,7 +205,8 @@ def _restart(words: list[str]) -> int:
 
     options = stop_parser("restart").parse_args(words)
     with open_queue(options) as queue:
-        kinds = Counter((w.concurrency, w.queues) for w in living_workers(queue.store))
+        chosen = [w for w in living_workers(queue.store) if not options.ids or w.id in options.ids]
+        kinds = Counter((w.concurrency, w.queues) for w in chosen)
         if not kinds:
             say("no workers are running. Start some: queuectl worker start")
             return 1
@@ -233,7 +234,10 @@ def _scale(words: list[str]) -> int:
             start_background(queue, missing, concurrency=options.concurrency, queues=queues)
         elif missing < 0:
             stop_workers(queue, ids=[worker.id for worker in living[missing:]])
-        print(f"✓ {plural(options.count, 'worker')} running")
+        if options.json:
+            print_json([_to_dict(worker) for worker in living_workers(queue.store)])
+        else:
+            print(f"✓ {plural(options.count, 'worker')} running")
     return 0
 
 

@@ -1,44 +1,28 @@
-"""What people get wrong: the words, and what they are told. `test_bad_input` runs every row."""
+"""Jobs that cannot be: malformed, unknown, impossible. Rows for `test_bad_input`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-INVALID, NOT_FOUND, REFUSED = 2, 1, 4
-
-
-@dataclass(frozen=True)
-class Case:
-    """One mistake. The store beside it holds a job in every state (`several` in conftest)."""
-
-    name: str
-    words: tuple[str, ...]
-    says: str
-    hint: str = ""
-    code: int = INVALID
-    kind: str = "invalid_input"
-    files: Mapping[str, str | bytes] = field(default_factory=dict)
-    # Found out before the store is needed, so none is made for it.
-    early: bool = True
+from tests.cli.mistake import Mistake
 
 
-def _json(name: str, text: str, says: str, hint: str = "") -> Case:
-    return Case(f"json: {name}", ("enqueue", text), says, hint)
+def _json(name: str, text: str, says: str, hint: str = "") -> Mistake:
+    return Mistake(f"json: {name}", ("enqueue", text), says, hint)
 
 
-def _field(name: str, value: object, says: str, hint: str = "") -> Case:
+def _field(name: str, value: object, says: str, hint: str = "") -> Mistake:
     text = json.dumps({"command": "echo hi", name: value})
     return _json(f"{name} {text[21:80]}", text, says, hint)
 
 
-def _flag(says: str, *words: str, hint: str = "") -> Case:
-    return Case(f"flag: {' '.join(words)[:40]}", ("enqueue", *words, "echo hi"), says, hint)
+def _flag(says: str, *words: str, hint: str = "") -> Mistake:
+    return Mistake(f"flag: {' '.join(words)[:40]}", ("enqueue", *words, "echo hi"), says, hint)
 
 
-def _file(name: str, text: str | bytes, says: str, hint: str = "", *words: str) -> Case:
-    return Case(
+def _file(name: str, text: str | bytes, says: str, hint: str = "", *words: str) -> Mistake:
+    return Mistake(
         f"file: {name}",
         ("enqueue", *words, "--file", "jobs"),
         says,
@@ -48,28 +32,8 @@ def _file(name: str, text: str | bytes, says: str, hint: str = "", *words: str) 
     )
 
 
-def _duplicate(name: str, text: str, says: str, hint: str = "") -> Case:
+def _duplicate(name: str, text: str, says: str, hint: str = "") -> Mistake:
     return replace(_file(name, text, says, hint), kind="duplicate_id")
-
-
-def _usage(says: str, *words: str, hint: str = "--help", early: bool = True) -> Case:
-    return Case(f"usage: {' '.join(words)[:50]}", words, says, hint, early=early)
-
-
-def _missing(*words: str) -> Case:
-    return Case(
-        f"no such job: {' '.join(words)}",
-        words,
-        "there is no job 'nosuch'",
-        "queuectl list",
-        code=NOT_FOUND,
-        kind="not_found",
-        early=False,
-    )
-
-
-def _refused(says: str, *words: str, hint: str = "") -> Case:
-    return Case(f"refused: {' '.join(words)}", words, says, hint, code=REFUSED, kind="refused", early=False)
 
 
 MALFORMED = [
@@ -80,13 +44,13 @@ MALFORMED = [
     _json("two objects", '{"command":"x"} {}', "malformed JSON at line 1, column 17"),
     _json("eaten quotes", "{id:job9,command:echo}", "line 1, column 2", "the shell has eaten the quotes"),
     _json("single quotes", "{'command': 'x'}", "malformed JSON", "the shell has eaten the quotes"),
-    Case(
+    Mistake(
         "json: eaten quotes, torn at the blank",
         ("enqueue", "{id:job9,command:echo", "hi}"),
         "malformed JSON",
         """write it like this: queuectl enqueue '{"id":"job1","command":"echo hi"}'""",
     ),
-    Case(
+    Mistake(
         "json: eaten quotes and braces",
         ("enqueue", "id:job9", "command:echo hi"),
         "JSON without its quotes and braces",
@@ -105,17 +69,21 @@ MALFORMED = [
 ]
 
 COMMANDS = [
-    Case("command: none at all", ("enqueue",), "there is no command", 'queuectl enqueue "echo hello"'),
-    Case("command: empty", ("enqueue", ""), "the command is empty", "echo hi"),
-    Case("command: blank", ("enqueue", " \t\n "), "the command is empty"),
-    Case("command: NUL", ("enqueue", "echo a\0b"), "the command contains a NUL byte"),
-    Case("command: not UTF-8", ("enqueue", "echo \udcff"), "lone surrogate", "valid UTF-8"),
-    Case("command: too long", ("enqueue", "x" * 131_072), "is 131,072 bytes long", "a script file"),
-    Case("command: an empty program", ("enqueue", "", "-l"), "the first word of argv is empty"),
-    Case("command: a word with NUL", ("enqueue", "ls", "a\0"), "a word of argv contains a NUL byte"),
-    Case("command: twice", ("enqueue", "--command", "a", "b"), "both --command and words", "one of the two"),
-    Case("command: more after it", ("enqueue", "echo hi", "--hold", "x"), "unrecognized arguments: --hold"),
-    Case(
+    Mistake("command: none at all", ("enqueue",), "there is no command", 'queuectl enqueue "echo hello"'),
+    Mistake("command: empty", ("enqueue", ""), "the command is empty", "echo hi"),
+    Mistake("command: blank", ("enqueue", " \t\n "), "the command is empty"),
+    Mistake("command: NUL", ("enqueue", "echo a\0b"), "the command contains a NUL byte"),
+    Mistake("command: not UTF-8", ("enqueue", "echo \udcff"), "lone surrogate", "valid UTF-8"),
+    Mistake("command: too long", ("enqueue", "x" * 131_072), "is 131,072 bytes long", "a script file"),
+    Mistake("command: an empty program", ("enqueue", "", "-l"), "the first word of argv is empty"),
+    Mistake("command: a word with NUL", ("enqueue", "ls", "a\0"), "a word of argv contains a NUL byte"),
+    Mistake(
+        "command: twice", ("enqueue", "--command", "a", "b"), "both --command and words", "one of the two"
+    ),
+    Mistake(
+        "command: more after it", ("enqueue", "echo hi", "--hold", "x"), "unrecognized arguments: --hold"
+    ),
+    Mistake(
         "command: a word after it", ("enqueue", "echo hi", "-p", "1", "x"), "what is 'x' after the command?"
     ),
     _json("missing", "{}", "the command is missing", '"command"'),
@@ -127,9 +95,9 @@ COMMANDS = [
     _json("a list as command", '{"command":["a"]}', "command must be text, not a list", '"echo hi"'),
     _json("a number as command", '{"command":1}', "command must be text, not a number"),
     _json("command and argv", '{"command":"x","argv":["y"]}', "both command and argv are given"),
-    Case("run: none at all", ("run",), "there is no command"),
-    Case("run: empty", ("run", ""), "the command is empty"),
-    Case("run: malformed", ("run", "{"), "malformed JSON at line 1, column 2"),
+    Mistake("run: none at all", ("run",), "there is no command"),
+    Mistake("run: empty", ("run", ""), "the command is empty"),
+    Mistake("run: malformed", ("run", "{"), "malformed JSON at line 1, column 2"),
 ]
 
 FIELDS = [
@@ -193,7 +161,7 @@ IDS = [
     _field("id", "x" * 129, f"id '{'x' * 40}…' is not allowed"),
     _flag("id '-x' is not allowed", "--id=-x"),
     _flag(r"id '\udcff' is not allowed", "--id", "\udcff"),
-    Case(
+    Mistake(
         "id: exists, from JSON",
         ("enqueue", '{"id":"running","command":"x"}'),
         "job running exists already (processing)",
@@ -201,7 +169,7 @@ IDS = [
         kind="duplicate_id",
         early=False,
     ),
-    Case(
+    Mistake(
         "id: exists, from flags",
         ("enqueue", "--id", "done", "--command", "x"),
         "job done exists already (completed)",
@@ -235,22 +203,22 @@ FLAGS = [
     _flag("expected one argument", "--id", "--command"),
     _flag("invalid choice: 'maybe'", "--if-exists", "maybe", hint="--help"),
     _flag("--lines needs --file", "--lines", hint="--file cmds.txt"),
-    Case("flag: no value at the end", ("enqueue", "--priority"), "expected one argument", "--help"),
+    Mistake("flag: no value at the end", ("enqueue", "--priority"), "expected one argument", "--help"),
 ]
 
 GOOD = '{"id":"new","command":"x"}\n'
 
 FILES = [
-    Case("file: missing", ("enqueue", "--file", "nope"), "cannot read 'nope': No such file", "the path"),
-    Case("file: missing, by @", ("enqueue", "@nope"), "cannot read 'nope': No such file"),
-    Case("file: no name", ("enqueue", "--file", ""), "cannot read ''"),
-    Case("file: NUL in its name", ("enqueue", "--file", "a\0b"), "cannot read"),
-    Case("file: a directory", ("enqueue", "--file", "."), "cannot read '.': Is a directory"),
-    Case(
+    Mistake("file: missing", ("enqueue", "--file", "nope"), "cannot read 'nope': No such file", "the path"),
+    Mistake("file: missing, by @", ("enqueue", "@nope"), "cannot read 'nope': No such file"),
+    Mistake("file: no name", ("enqueue", "--file", ""), "cannot read ''"),
+    Mistake("file: NUL in its name", ("enqueue", "--file", "a\0b"), "cannot read"),
+    Mistake("file: a directory", ("enqueue", "--file", "."), "cannot read '.': Is a directory"),
+    Mistake(
         "file: and a command", ("enqueue", "-f", "x", "echo"), "both a file and a command", "one of the two"
     ),
-    Case("file: and --command", ("enqueue", "-f", "x", "-c", "y"), "both a file and a command"),
-    Case("file: and --id", ("enqueue", "-f", "x", "--id", "y"), "--id is for one job", "ids in the file"),
+    Mistake("file: and --command", ("enqueue", "-f", "x", "-c", "y"), "both a file and a command"),
+    Mistake("file: and --id", ("enqueue", "-f", "x", "--id", "y"), "--id is for one job", "ids in the file"),
     _file(
         "third line malformed", GOOD + "\n{nope}\n", "line 3: malformed JSON at column 2", "one JSON object"
     ),
@@ -292,119 +260,4 @@ FILES = [
     _file("lines, a bad flag", "echo a\n", "line 1: queue name '?' is not allowed", "", "--lines", "-q", "?"),
 ]
 
-USAGE = [
-    _usage("unknown command 'frobnicate'", "frobnicate", hint="queuectl --help shows the commands"),
-    _usage("unknown command 'enqueu'", "enqueu", "x", hint="did you mean: queuectl enqueue"),
-    _usage("unknown command 'statsu'", "statsu", hint="did you mean: queuectl status"),
-    _usage("unknown option '--frobnicate'", "--frobnicate", hint="queuectl --help"),
-    _usage("--db needs a file", "--db", hint="queuectl --db jobs.db list"),
-    _usage("unknown command 'worker strat'", "worker", "strat", hint="queuectl worker start"),
-    _usage("unknown command 'worker frob'", "worker", "frob", hint="start, stop, restart, list, scale"),
-    _usage("unknown command 'dlq lst'", "dlq", "lst", hint="queuectl dlq list"),
-    _usage("unknown command 'config gte'", "config", "gte", hint="queuectl config get"),
-    _usage("0 is not 1 or more", "worker", "start", "--count", "0"),
-    _usage("-1 is not 1 or more", "worker", "start", "--count", "-1"),
-    _usage("'abc' is not a whole number", "worker", "start", "--count", "abc"),
-    _usage("1001 is more than 1,000", "worker", "start", "--count", "1001"),
-    _usage("0 is not 1 or more", "worker", "start", "--concurrency", "0"),
-    _usage("queue name '../x' is not allowed", "worker", "start", "--queue", "../x", hint="letters"),
-    _usage("unrecognized arguments: three", "worker", "start", "three"),
-    _usage("--timeout 'x': not a duration", "worker", "stop", "--timeout", "x", hint="90s", early=False),
-    _usage("the following arguments are required: N", "worker", "scale"),
-    _usage("the following arguments are required: ID", "show"),
-    _usage("the following arguments are required: ID", "logs"),
-    _usage("the following arguments are required: ID", "dlq", "show"),
-    _usage("which jobs to cancel?", "cancel", hint="--all", early=False),
-    _usage("which jobs to retry?", "retry", hint="give ids", early=False),
-    _usage("which jobs to delete?", "rm", hint="give ids", early=False),
-    _usage("which jobs to retry?", "dlq", "retry", hint="give ids", early=False),
-    _usage("which jobs to wait for?", "wait", hint="--tag T", early=False),
-    _usage("both ids and a filter", "rm", "done", "--all", hint="one of the two", early=False),
-    _usage("both ids and a filter", "wait", "done", "--queue", "x", hint="one of the two", early=False),
-    _usage("unknown state 'waiting'", "list", "--state", "waiting", hint="pending", early=False),
-    _usage("unknown state ''", "list", "--state", "dead,", hint="cancelled", early=False),
-    _usage("0 is not 1 or more", "list", "--limit", "0"),
-    _usage("'x' is not a whole number", "list", "--offset", "x"),
-    _usage("invalid choice: 'colour'", "list", "--sort", "colour"),
-    _usage("--since 'x y': not a time", "list", "--since", "x y", hint="10m", early=False),
-    _usage("unrecognized arguments: done", "list", "done"),
-    _usage("unrecognized arguments: --stat", "list", "--stat", hint="did you mean --state?"),
-    _usage("--queue is not valid UTF-8", "list", "--queue", "\udcff", hint="plain text", early=False),
-    _usage("0 is not 1 or more", "logs", "done", "--attempt", "0"),
-    _usage("not allowed with argument", "logs", "done", "--stdout", "--stderr"),
-    _usage("--timeout 'x': not a duration", "wait", "done", "--timeout", "x", hint="90s", early=False),
-    _usage("cleanup is for jobs that have ended", "cleanup", "--state", "pending", hint="completed"),
-    _usage("--older-than 'x': not a duration", "cleanup", "--older-than", "x", hint="2d"),
-    _usage("there is no setting 'nope'", "config", "set", "nope", "1", hint="queuectl config list"),
-    _usage("there is no setting 'max-retrys'", "config", "set", "max-retrys", "1", hint="max-retries?"),
-    _usage("there is no value for max-retries", "config", "set", "max-retries", hint="config set"),
-    _usage("max-retries must be a whole number", "config", "set", "max-retries", "x", hint="config set"),
-    _usage("max-retries must be between 0 and", "config", "set", "max-retries", "-1", hint=""),
-    _usage("max-attempts must be at least 1", "config", "set", "max-attempts", "0", hint="first run"),
-    _usage("backoff-strategy cannot be 'cubic'", "config", "set", "backoff-strategy", "cubic", hint="linear"),
-    _usage("job-timeout 'x': not a duration", "config", "set", "job-timeout", "x", hint="90s"),
-    _usage("shell must be the full path", "config", "set", "shell", "bash", hint=""),
-    _usage("worker-lease must be at least twice", "config", "set", "worker-lease", "1", hint="", early=False),
-    _usage("unrecognized arguments: 4", "config", "set", "max-retries", "3", "4"),
-    _usage("unsupported database address: mongodb", "--db", "mongodb://x", "list", hint="sqlite:///"),
-]
-
-UNKNOWN = [
-    *(_missing(name, "nosuch") for name in ("show", "logs", "cancel", "retry", "rm", "wait")),
-    *(_missing("dlq", name, "nosuch") for name in ("show", "retry", "purge")),
-    _missing("list", "--after", "nosuch"),
-    Case(
-        "no such worker",
-        ("worker", "stop", "nosuch"),
-        "there is no worker 'nosuch'",
-        "queuectl worker list",
-        code=NOT_FOUND,
-        kind="not_found",
-        early=False,
-    ),
-    Case(
-        "no such setting",
-        ("config", "get", "backof-base"),
-        "there is no setting 'backof-base'",
-        "did you mean backoff-base?",
-        code=NOT_FOUND,
-        kind="not_found",
-    ),
-    Case(
-        "no such attempt",
-        ("logs", "done", "--attempt", "7"),
-        "job done has no attempt 7",
-        "it has 1",
-        code=NOT_FOUND,
-        kind="not_found",
-        early=False,
-    ),
-]
-
-WRONG_STATE = [
-    _refused("job done is completed", "retry", "done", hint="dead, cancelled, failed"),
-    _refused("job waiting is pending", "retry", "waiting"),
-    _refused("job running is processing", "retry", "running"),
-    _refused("job waiting is pending", "dlq", "retry", "waiting", hint="only these can be retried: dead"),
-    _refused("job flaky is failed", "dlq", "retry", "flaky"),
-    _refused("job done is completed", "dlq", "purge", "done", hint="dead"),
-    _refused("job done is completed, not dead", "dlq", "show", "done", hint="queuectl show done"),
-    _refused("job running is processing", "rm", "running", hint="queuectl cancel running"),
-    _refused("job done is completed", "cancel", "done", hint="ended already"),
-    _refused("job stopped is cancelled", "cancel", "stopped"),
-    _refused("cannot retry jobs that are completed", "retry", "--state", "completed", hint="dead"),
-    _refused("cannot delete jobs that are processing", "rm", "--state", "processing"),
-    _refused("delete 6 jobs?", "rm", "--all", hint="add --yes"),
-]
-
-CASES = [
-    *MALFORMED,
-    *COMMANDS,
-    *FIELDS,
-    *IDS,
-    *FLAGS,
-    *FILES,
-    *USAGE,
-    *UNKNOWN,
-    *WRONG_STATE,
-]
+IN_JOBS = [*MALFORMED, *COMMANDS, *FIELDS, *IDS, *FLAGS, *FILES]

@@ -1,0 +1,23 @@
+"""A row of the tables of bad input: what was typed, and what must be answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+INVALID, NOT_FOUND, REFUSED = 2, 1, 4
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One mistake. The store beside it holds a job in every state (`several` in conftest)."""
+
+    name: str
+    words: tuple[str, ...]
+    says: str
+    hint: str = ""
+    code: int = INVALID
+    kind: str = "invalid_input"
+    files: Mapping[str, str | bytes] = field(default_factory=dict)
+    # Found out before the store is needed, so none is made for it.
+    early: bool = True

@@ -1,0 +1,222 @@
+"""How people drive tools of this kind: other spellings, other names, other places. All of them work."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Cli
+
+from queuectl.cli.main import ALIASES
+from queuectl.config.settings import KEYS
+from queuectl.queue import Queue
+
+# --- enqueue ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["enqueue", "add", "submit"])
+def test_names_of_enqueue(cli: Cli, name: str) -> None:
+    assert cli(name, "--id", "job1", "echo hi").out == "✓ Job job1 enqueued successfully\n"
+
+
+@pytest.mark.parametrize("option", ["--command", "-c", "--cmd"])
+def test_names_of_command(cli: Cli, queue: Queue, option: str) -> None:
+    assert cli("enqueue", "--id", "job1", option, "echo hi").code == 0
+    assert queue.get("job1").command == "echo hi"
+
+
+@pytest.mark.parametrize("option", ["--max-retries", "--max_retries", "--retries", "-r"])
+def test_names_of_max_retries(cli: Cli, queue: Queue, option: str) -> None:
+    assert cli("enqueue", "--id", "job1", option, "7", "echo hi").code == 0
+    assert queue.get("job1").max_retries == 7
+
+
+@pytest.mark.parametrize("option", ["--max-attempts", "--max_attempts", "--max-tries", "--max_tries"])
+def test_attempts_count_the_first_run_too(cli: Cli, queue: Queue, option: str) -> None:
+    assert cli("enqueue", "--id", "job1", option, "7", "echo hi").code == 0
+    assert queue.get("job1").max_retries == 6
+
+
+def test_underscores_in_any_option(cli: Cli, queue: Queue) -> None:
+    words = ("--backoff_base=3", "--backoff_strategy", "fixed", "--retry_delay", "9s", "--if_exists=skip")
+
+    assert cli("enqueue", "--id", "job1", *words, "echo hi").code == 0
+    assert cli("cleanup", "--older_than", "7d", "--dry_run").code == 0
+
+    job = queue.get("job1")
+    assert (job.backoff_base, job.backoff_strategy, job.retry_delay) == (3.0, "fixed", 9_000)
+
+
+def test_a_time_in_local_time(cli: Cli, queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    import time
+
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        result = cli("enqueue", "--id", "job1", "--run-at", "2999-12-01T09:00:00", "echo hi")
+    finally:
+        monkeypatch.delenv("TZ")
+        time.tzset()
+
+    assert "2999-12-01 09:00 JST" in result.err
+    assert queue.get("job1").to_dict()["run_at"] == "2999-12-01T00:00:00.000Z"
+
+
+# --- places -------------------------------------------------------------------------------------------
+
+
+def test_db_before_and_after_the_command(cli: Cli, tmp_path: Path, home: Path) -> None:
+    file = str(tmp_path / "other.db")
+
+    assert cli("--db", file, "enqueue", "--id", "a", "true").code == 0
+    assert cli("enqueue", "--db", file, "--id", "b", "true").code == 0
+    assert cli("enqueue", "echo hi", f"--db={file}", "--id", "c").code == 0
+    assert cli(f"--db=sqlite:///{file}", "list", "--quiet").out == "a\nb\nc\n"
+    assert cli("dlq", "--db", file, "list").code == 0
+    assert cli("--db", file, "config", "get", "max-retries").out == "3\n"
+    assert not home.exists()
+
+
+@pytest.mark.parametrize("variable", ["QUEUECTL_DB", "QUEUECTL_DB_PATH"])
+def test_the_store_by_a_variable(
+    cli: Cli, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, str(tmp_path / "other.db"))
+
+    assert cli("enqueue", "--id", "a", "true").code == 0
+
+    assert (tmp_path / "other.db").exists()
+    assert not home.exists()
+
+
+def test_a_flag_wins_over_the_variables(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("QUEUECTL_DB", "QUEUECTL_DB_PATH"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+
+    assert cli("init", "--db", str(tmp_path / "flag")).code == 0
+    assert cli("init").code == 0
+
+    assert sorted(
+        path.name for path in tmp_path.glob("[!.]*") if path.is_file() and "-" not in path.name
+    ) == [
+        "QUEUECTL_DB",
+        "flag",
+    ]
+
+
+def test_init_makes_the_store_and_may_be_repeated(cli: Cli, home: Path) -> None:
+    for _ in range(2):
+        result = cli("init")
+        assert (result.code, result.out) == (0, f"✓ The store is ready: {home / 'queue.db'}\n")
+    assert (home / "queue.db").exists()
+
+
+@pytest.mark.parametrize("module", ["queuectl", "queuectl.cli", "queuectl.cli.main"])
+def test_as_a_module(module: str, home: Path) -> None:
+    command = [sys.executable, "-m", module, "enqueue", "--quiet", "--id", "job1", "true"]
+
+    done = subprocess.run(command, capture_output=True, check=False, timeout=60)
+
+    assert (done.returncode, done.stdout) == (0, b"job1\n")
+
+
+# --- looking ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [("list",), ("ls",)])
+@pytest.mark.parametrize("option", ["--state", "--status", "-s"])
+@pytest.mark.parametrize(
+    ("state", "id"),
+    [("DEAD", "broken"), ("Cancelled", "stopped"), ("canceled", "stopped"), (" failed ", "flaky")],
+)
+def test_states_in_any_case(
+    cli: Cli, several: None, words: tuple[str, ...], option: str, state: str, id: str
+) -> None:
+    assert cli(*words, option, state, "--quiet").out == f"{id}\n"
+
+
+def test_pages_by_limit_and_offset(cli: Cli, several: None) -> None:
+    everything = cli("list", "--quiet").out.split()
+
+    assert cli("list", "--quiet", "--limit", "2", "--offset", "1").out.split() == everything[1:3]
+
+
+@pytest.mark.parametrize("name", ["show", "info", "get"])
+def test_names_of_show(cli: Cli, several: None, name: str) -> None:
+    assert cli(name, "done", "--json").json()["state"] == "completed"
+
+
+@pytest.mark.parametrize("name", ["rm", "remove", "delete"])
+def test_names_of_rm(cli: Cli, several: None, name: str) -> None:
+    assert cli(name, "done").out == "✓ Job done deleted\n"
+
+
+@pytest.mark.parametrize("name", ALIASES)
+def test_every_other_name_leads_to_its_command(cli_process: Cli, name: str) -> None:
+    result = cli_process(name, "--help")
+
+    assert result.code == 0
+    assert result.out.startswith(f"usage: queuectl {ALIASES[name]}")
+
+
+# --- the dead letter queue ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["purge", "clear", "delete"])
+def test_names_of_purge(cli: Cli, several: None, queue: Queue, name: str) -> None:
+    assert cli("dlq", name).out == "✓ 1 job deleted\n"
+    assert queue.stats().counts["dead"] == 0
+    assert cli("dlq", name).code == 0  # nothing there is no failure
+
+
+def test_the_dead_letter_queue_in_a_table(cli: Cli, several: None) -> None:
+    expected = [
+        "ID      STATE  ATTEMPTS  LAST ERROR                  COMMAND",
+        "broken  dead   1/1       exit code 1: no such file  echo broken",
+    ]
+
+    for words in (("dlq",), ("dlq", "list"), ("dlq", "ls")):
+        assert [line.split() for line in cli(*words).out.splitlines()] == [line.split() for line in expected]
+
+
+# --- settings -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [(), ("show",), ("list",), ("get",), ("ls",)])
+def test_all_settings(cli: Cli, words: tuple[str, ...]) -> None:
+    lines = cli("config", *words).out.splitlines()
+
+    assert [line.split()[0] for line in lines] == ["KEY", *KEYS]
+
+
+@pytest.mark.parametrize("name", ["max-retries", "max_retries", "MAX_RETRIES"])
+def test_settings_in_either_spelling(cli: Cli, name: str) -> None:
+    assert cli("config", "set", name, "5").out == "✓ max-retries = 5\n"
+    assert cli("config", "get", name).out == "5\n"
+
+
+@pytest.mark.parametrize("name", ["max-attempts", "default-max-tries", "default_max_tries"])
+def test_settings_that_count_attempts(cli: Cli, name: str) -> None:
+    assert cli("config", "set", name, "5").code == 0
+    assert cli("config", "get", name).out == "5\n"
+    assert cli("config", "get", "max-retries").out == "4\n"
+
+
+def test_config_reset(cli: Cli) -> None:
+    cli("config", "set", "max-retries", "5")
+
+    assert cli("config", "reset").code == 0
+
+    assert cli("config", "get", "max-retries").out == "3\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "typed"),
+    [("backoff-base", "3"), ("backoff-base", "1.5"), ("job-retry-delay", "7"), ("job-timeout", "30")],
+)
+def test_settings_print_as_they_were_typed(cli: Cli, key: str, typed: str) -> None:
+    cli("config", "set", key, typed)
+
+    assert cli("config", "get", key).out == f"{typed}\n"

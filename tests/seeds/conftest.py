@@ -1,0 +1,110 @@
+"""A private home, the real command line, and real workers, which are gone when the test is over."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from queuectl.core.job import Job
+from queuectl.queue import Queue
+from queuectl.testing import wait_until
+
+
+class Queuectl:
+    """`queuectl …` as a user types it."""
+
+    def __init__(self) -> None:
+        self.processes: list[psutil.Process] = []
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "queuectl", *words],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=90,
+            check=False,
+        )
+
+    def __call__(self, *words: str) -> str:
+        """What it prints; it must succeed."""
+        done = self.run(*words)
+        assert done.returncode == 0, f"{words}: {done.stderr}"
+        return done.stdout
+
+    def json(self, *words: str) -> Any:
+        return json.loads(self(*words, "--json"))
+
+    def start(self, *words: str) -> str:
+        """`worker start …`; returns what it prints."""
+        printed = self("worker", "start", *words)
+        self.remember_workers()
+        return printed
+
+    def remember_workers(self) -> None:
+        """Whoever runs now must be gone in the end."""
+        known = {process.pid for process in self.processes}
+        for worker in self.json("worker", "list"):
+            for pid in (worker["pid"], worker["supervisor_pid"]):
+                if pid is not None and pid not in known:
+                    known.add(pid)
+                    self.processes.append(psutil.Process(pid))
+
+    def running(self) -> list[psutil.Process]:
+        return [process for process in self.processes if _runs(process)]
+
+
+def _runs(process: psutil.Process) -> bool:
+    """A zombie is over: whether its parent takes note of that is not our business."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in list(os.environ):
+        if name.startswith("QUEUECTL_") and name != "QUEUECTL_PORTABLE":
+            monkeypatch.delenv(name)
+    path = tmp_path / "home"
+    monkeypatch.setenv("QUEUECTL_HOME", str(path))
+    monkeypatch.chdir(tmp_path)
+    return path
+
+
+@pytest.fixture
+def queuectl(home: Path) -> Iterator[Queuectl]:
+    command = Queuectl()
+    yield command
+    stopped = command.run("worker", "stop", "--now")
+    left = command.running()
+    for process in left:
+        process.kill()
+    assert stopped.returncode == 0, stopped.stderr
+    assert not left, "a stop must leave no process behind"
+
+
+@pytest.fixture
+def queue(queuectl: Queuectl) -> Iterator[Queue]:
+    """To look without starting a process each time."""
+    with Queue.open() as opened:
+        yield opened
+
+
+def wait_for_state(queue: Queue, id: str, *states: str, timeout: float = 30.0) -> Job:
+    def reached() -> Job | None:
+        job = queue.get(id)
+        return job if job.state in states else None
+
+    found = wait_until(reached, timeout=timeout, what=f"{id} to be {' or '.join(states)}")
+    assert found is not None
+    return found

@@ -1,0 +1,174 @@
+"""Workers as the descriptions want them: they survive the terminal, finish what they do, add up."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.seeds.conftest import Queuectl, wait_for_state
+
+from queuectl.queue import Queue
+from queuectl.testing import wait_until
+
+
+def test_a_stop_lets_the_current_job_finish(queuectl: Queuectl, queue: Queue, tmp_path: Path) -> None:
+    queuectl.start()
+    queuectl("enqueue", "--id", "current", "touch begun; sleep 1; touch finished")
+    wait_until((tmp_path / "begun").exists, what="the job to begin")
+    queuectl("enqueue", "--id", "next", "touch next")
+
+    assert queuectl("worker", "stop") == "✓ 1 worker stopped\n"
+
+    assert (tmp_path / "finished").exists()
+    assert queue.get("current").state == "completed"
+    assert (queue.get("next").state, queue.get("next").attempts) == ("pending", 0)
+    assert not (tmp_path / "next").exists()
+    assert queuectl.running() == []
+
+
+def test_a_stop_at_once_gives_the_job_back(queuectl: Queuectl, queue: Queue, tmp_path: Path) -> None:
+    queuectl.start()
+    queuectl("enqueue", "--id", "long", "touch begun; sleep 600")
+    wait_until((tmp_path / "begun").exists, what="the job to begin")
+
+    queuectl("worker", "stop", "--now")
+
+    assert (queue.get("long").state, queue.get("long").attempts) == ("pending", 0)
+
+
+def test_stopping_nobody_is_no_failure(queuectl: Queuectl) -> None:
+    assert queuectl("worker", "stop") == "No workers are running\n"
+
+
+def test_starting_twice_adds_workers(queuectl: Queuectl) -> None:
+    queuectl.start()
+    queuectl.start("--count", "2")
+
+    assert len(queuectl.json("worker", "list")) == 3
+    assert queuectl("status").startswith("Active Workers: 3\n")
+    assert len(queuectl.running()) == 5, "three workers and two supervisors"
+    assert queuectl("worker", "stop") == "✓ 3 workers stopped\n"
+    assert queuectl.running() == []
+
+
+def test_data_survives_a_restart_of_the_workers(queuectl: Queuectl, queue: Queue) -> None:
+    queuectl("config", "set", "max-retries", "7")
+    queuectl("enqueue", "--id", "done", "echo kept")
+    queuectl("enqueue", "--id", "dead", "--max-retries", "0", "exit 5")
+    queuectl("enqueue", "--id", "later", "--delay", "1h", "true")
+    queuectl.start()
+    wait_for_state(queue, "done", "completed")
+    wait_for_state(queue, "dead", "dead")
+    before = queuectl.json("show", "done", "dead", "later")
+    queuectl("worker", "stop")
+    queuectl("enqueue", "--id", "meanwhile", "echo new")
+
+    queuectl.start()
+
+    assert queuectl("wait", "meanwhile") == "✓ 1 job completed\n"
+    assert queuectl.json("show", "done", "dead", "later") == before
+    assert queuectl("logs", "done") == "kept\n"
+    assert queuectl("config", "get", "max-retries") == "7\n"
+
+
+def test_jobs_are_picked_up_without_delay(queuectl: Queuectl, queue: Queue) -> None:
+    queuectl("config", "set", "poll-interval", "1h")  # only the doorbell is left to wake them
+    queuectl.start("--count", "2")
+
+    queuectl("enqueue", "--id", "quick", "true")
+
+    job = wait_for_state(queue, "quick", "completed")
+    assert (job.started_at or 0) - job.created_at < 1_000
+
+
+# --- settings -----------------------------------------------------------------------------------------
+
+
+def test_max_retries_holds_for_new_jobs(queuectl: Queuectl, queue: Queue) -> None:
+    queuectl.start()
+    queuectl("enqueue", "--id", "old", "--delay", "1h", "exit 1")
+
+    queuectl("config", "set", "max-retries", "0")
+    queuectl("enqueue", "--id", "new", "exit 1")
+
+    assert wait_for_state(queue, "new", "dead").attempts == 1
+    assert queue.get("old").max_retries == 3
+
+
+def test_a_job_timeout_reaches_running_workers(queuectl: Queuectl, queue: Queue) -> None:
+    queuectl("config", "set", "max-retries", "0")
+    queuectl.start()
+
+    queuectl("config", "set", "job-timeout", "0.2")
+    job_dies_by_timeout(queuectl, queue)
+    queuectl("config", "unset", "job-timeout")
+
+    queuectl("enqueue", "--id", "free", "sleep 0.5")
+    assert queuectl("wait", "free") == "✓ 1 job completed\n"
+
+
+def job_dies_by_timeout(queuectl: Queuectl, queue: Queue) -> None:
+    """Within seconds: a job that was claimed just before the change may still get away."""
+    began = time.monotonic()
+    queuectl("enqueue", "--id", "slow", "sleep 600")
+    job = wait_for_state(queue, "slow", "dead", timeout=10)
+    assert time.monotonic() - began < 10
+    assert "timed out after 0.2 s" in (job.last_error or "")
+
+
+# --- the terminal -------------------------------------------------------------------------------------
+
+# A session of its own on that terminal, as a window has it; then a shell that stays in front.
+WINDOW = """
+import fcntl, os, sys, termios
+os.setsid()
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execvp("sh", ["sh", "-c", sys.argv[1]])
+"""
+
+
+def test_workers_survive_their_terminal(queuectl: Queuectl, queue: Queue) -> None:
+    leader, follower = os.openpty()
+    shell = subprocess.Popen(
+        [sys.executable, "-c", WINDOW, f"'{sys.executable}' -m queuectl worker start && sleep 600"],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+    )
+    os.close(follower)
+    try:
+        seen = read_until(leader, b"running in the background")
+        queuectl.remember_workers()
+    finally:
+        os.close(leader)  # the window is closed: everything in its session gets a SIGHUP
+        shell.wait(timeout=30)
+
+    assert seen.startswith(b"Worker ")
+    assert len(queuectl.running()) == 2
+    queuectl("enqueue", "--id", "after", "echo still here")
+    assert wait_for_state(queue, "after", "completed").attempts == 1
+    assert queuectl("logs", "after") == "still here\n"
+
+
+def read_until(fd: int, text: bytes) -> bytes:
+    seen = b""
+    deadline = time.monotonic() + 30
+    while text not in seen:
+        assert select.select([fd], [], [], deadline - time.monotonic())[0], seen
+        seen += os.read(fd, 65536)
+    return seen
+
+
+def test_the_callers_pipe_is_let_go_at_once(queuectl: Queuectl) -> None:
+    """`worker start | cat` must end, though the workers live on: they hold neither stdout nor stderr."""
+    command = f"'{sys.executable}' -m queuectl worker start 2>&1 | cat"
+
+    done = subprocess.run(["sh", "-c", command], capture_output=True, timeout=60, check=False)
+
+    queuectl.remember_workers()
+    assert b"started" in done.stdout
+    assert len(queuectl.running()) == 2

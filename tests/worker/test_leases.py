@@ -1,0 +1,145 @@
+"""Leases: kept by a heartbeat, given up in time, and final when lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from queuectl.core import outcome as kinds
+from queuectl.core import states
+from queuectl.testing import wait_until
+from tests.worker.systems import both_systems
+from tests.worker.workshop import Workshop, alive, descriptors, elapsed
+
+HANGS_ONCE = 'echo up; test "$QUEUECTL_ATTEMPT" -gt 1 || sleep 60'
+
+
+@pytest.fixture
+def short(site: Workshop) -> Workshop:
+    """A lease of two seconds, of which the last one is for ending commands."""
+    site.config(worker_heartbeat_interval="100ms", kill_grace="100ms")
+    site.config(worker_lease="2s")
+    return site
+
+
+@both_systems
+def test_a_long_job_outlives_many_leases(site: Workshop) -> None:
+    site.config(worker_heartbeat_interval="100ms")
+    site.config(worker_lease="1s")
+    site.serve(count=2)
+    job = site.run("sleep 2.5")
+    assert (job.state, job.attempts) == (states.COMPLETED, 1)
+
+
+def test_a_worker_that_cannot_renew_ends_its_commands_before_its_lease(short: Workshop) -> None:
+    process = short.serve()
+    id = short.enqueue(HANGS_ONCE)
+    short.running(id)
+    took = elapsed()
+    with short.locked():
+        wait_until(lambda: not short.job_processes(), timeout=10)
+        assert took() < 2.0
+        wait_until(lambda: took() > 2.5)
+    job = short.ended(id)
+    assert (job.state, job.attempts, job.lost) == (states.COMPLETED, 2, 1)
+    assert [attempt.outcome for attempt in short.attempts(id)] == [kinds.LOST, kinds.SUCCEEDED]
+    assert short.attempts(id)[0].error == "stopped: its worker could not renew its lease"
+    assert short.log.count("it ends its commands") == 1
+    assert process.poll() is None
+
+
+def test_commands_end_in_time_though_a_result_waits_for_the_store(short: Workshop) -> None:
+    """The same, while the worker tries to store the result of another job."""
+    short.serve("--concurrency", "2")
+    id = short.enqueue(HANGS_ONCE)
+    short.running(id)
+    other = short.enqueue("echo up; while ! test -e go; do sleep 0.02; done")
+    short.running(other)
+    took = elapsed()
+    with short.locked():
+        (short.work / "go").touch()
+        wait_until(lambda: not short.job_processes(), timeout=10)
+        assert took() < 2.0
+        wait_until(lambda: took() > 2.5)
+    short.ended(id, other)
+    assert [attempt.outcome for attempt in short.attempts(other)] == [kinds.SUCCEEDED]
+    assert [attempt.outcome for attempt in short.attempts(id)] == [kinds.LOST, kinds.SUCCEEDED]
+
+
+def test_a_deaf_command_is_gone_before_the_lease_too(short: Workshop) -> None:
+    short.serve()
+    id = short.enqueue("trap '' TERM; echo up; while test $QUEUECTL_ATTEMPT = 1; do sleep 0.05; done")
+    short.running(id)
+    took = elapsed()
+    with short.locked():
+        wait_until(lambda: not short.job_processes(), timeout=10)
+        assert took() < 2.0
+    assert short.ended(id).state == states.COMPLETED
+    assert short.log.count("it ends its commands") == 1
+
+
+def test_nothing_is_burnt_when_the_store_comes_back(short: Workshop) -> None:
+    """What is claimed before the heart has renewed the lease must not be ended for the old one."""
+    short.serve("--concurrency", "4")
+    id = short.enqueue(HANGS_ONCE)
+    short.running(id)
+    took = elapsed()
+    with short.locked():
+        wait_until(lambda: took() > 2.5)
+    ids = [short.enqueue("sleep 0.2") for _ in range(8)]
+    short.ended(id, *ids)
+    assert [short.job(id).attempts for id in ids] == [1] * 8
+    assert short.job(id).attempts == 2
+
+
+def test_a_worker_declared_dead_ends_its_commands_and_comes_back_as_another(site: Workshop) -> None:
+    site.config(worker_heartbeat_interval="100ms")
+    process = site.serve("--concurrency", "3")
+    ids = [site.enqueue("yes | head -c 50000; " + HANGS_ONCE) for _ in range(3)]
+    for id in ids:
+        site.running(id)
+    old = site.worker()
+    pids = set(site.job_processes())
+    before = descriptors(process.pid)
+    wait_until(lambda: site.jobs.store.bury(site.worker()), what="the worker to be buried")
+    site.ended(*ids)
+    assert not any(alive(pid) for pid in pids)
+    new = site.worker()
+    assert new.id != old.id
+    assert new.pid == old.pid == process.pid
+    for id in ids:
+        assert [attempt.outcome for attempt in site.attempts(id)] == [kinds.LOST, kinds.SUCCEEDED]
+    wait_until(lambda: descriptors(process.pid) <= before - 9, what="pipes and logs to be closed")
+    names = os.listdir(site.home / "run")
+    assert sorted(names) == sorted([new.id + ".bell", new.id + ".ledger"])
+
+
+def test_a_dead_worker_cannot_claim(site: Workshop) -> None:
+    site.config(worker_heartbeat_interval="10s")
+    site.serve()
+    site.run("true")
+    old = site.worker().id
+    wait_until(lambda: site.jobs.store.bury(site.worker()))
+    job = site.run("true")  # the claim is refused, so it learns of its death and registers anew
+    assert (job.state, job.attempts, job.lost) == (states.COMPLETED, 1, 0)
+    assert site.attempt(job.id).worker_id not in (None, old)
+
+
+def test_a_pause_shorter_than_the_lease_is_nothing(site: Workshop) -> None:
+    site.config(worker_heartbeat_interval="200ms")
+    site.config(worker_lease="3s")
+    process = site.serve()
+    other = site.serve()
+    id = site.enqueue("echo up; sleep 1")
+    job = site.running(id)
+    pid = next(worker.pid for worker in site.registered() if worker.id == job.worker_id)
+    took = elapsed()
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: took() > 1.2)
+    os.kill(pid, signal.SIGCONT)
+    job = site.ended(id)
+    assert (job.state, job.attempts) == (states.COMPLETED, 1)
+    assert process.poll() is None
+    assert other.poll() is None
