@@ -11,9 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from queuectl.queue import Queue
-
     from queuectl.clock import Clock
+    from queuectl.queue import Queue
     from queuectl.store.api import Store
     from queuectl.store.messages import Worker
     from queuectl.worker.loop import Loop

@@ -47,7 +47,7 @@ def worker_command(url: str, *, concurrency: int | None, queues: Sequence[str] |
 def start_background(
     queue: Queue, count: int, *, concurrency: int | None, queues: Sequence[str] | None
 ) -> list[Worker]:
-    """Start a supervisor with `count` workers that survive this terminal; returns them once they are ready."""
+    """Start a supervisor and `count` workers that survive this terminal; returns them once they are ready."""
     location = queue.store.location
     if queue.settings.shutdown:
         queue.set_config("shutdown", None)

@@ -15,7 +15,6 @@ import stat
 from queuectl import system
 from queuectl.errors import InvalidInput, StoreError
 
-
 _HOME_MARK = ".queuectl-home"
 
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from queuectl.store.api import Store
     from queuectl.store.messages import Stats
 
-# Jobs of a batch go to the store this many at a time, all in one transaction. Up to READ_AHEAD are read before
-# that transaction begins, so that a slow producer on stdin does not hold the write lock.
+# Jobs of a batch go to the store this many at a time, all in one transaction. Up to READ_AHEAD are read
+# before that transaction begins, so that a slow producer on stdin does not hold the write lock.
 CHUNK = 1_000
 READ_AHEAD = 100_000
 _REMOVE_CHUNK = 1_000

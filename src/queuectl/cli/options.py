@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from queuectl.queue import Queue
 
 
+# argparse's own words stay English, like ours: we read them below to find the nearest option. And looking
+# for a translation of each would cost every `enqueue` 3 ms.
+vars(argparse)["_"] = str
+
+
 class Parser(argparse.ArgumentParser):
     """argparse, but a mistake is one of our errors: exit code 2 and a hint."""
 

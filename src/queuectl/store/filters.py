@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
     from queuectl.store.messages import JobFilter
 
-# One state, in the words of the partial index that holds it: SQLite uses an index only if it sees its condition.
+# One state, in the words of the partial index that holds it: SQLite uses an index only if it sees its
+# condition.
 _ONE_STATE = {
     known.PENDING: "state = 'pending'",
     known.PROCESSING: "state = 'processing'",

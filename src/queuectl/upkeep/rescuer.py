@@ -1,7 +1,7 @@
 """Frees the jobs of workers that are gone: notices their death, kills what is left of them, gives a verdict.
 
-Rescue has no SQL of its own: what a lost job becomes is decided by `lifecycle` and stored by `finish`, fenced by
-the claim, so a job that finished meanwhile is left alone.
+Rescue has no SQL of its own: what a lost job becomes is decided by `lifecycle` and stored by `finish`, fenced
+by the claim, so a job that finished meanwhile is left alone.
 """
 
 from __future__ import annotations
@@ -72,8 +72,7 @@ def _free(worker: Worker, store: Store, settings: Settings, now: int) -> int:
 
 def _verdict(job: Job, pids: dict[int, int] | None, worker: Worker, store: Store, now: int) -> Outcome:
     if pids is not None and job.seq not in pids:
-        outcome = Outcome(kinds.UNSTARTED, finished_at=now)
-        return outcome
+        return Outcome(kinds.UNSTARTED, finished_at=now)
     outcome = Outcome(kinds.LOST, started_at=job.started_at, finished_at=now)
     outcome.error = f"its worker {worker.id} died"
     name = log_name(job.seq, job.runs)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from queuectl.worker.launcher import Launcher
     from queuectl.worker.ledger import Ledger
 
-# Not the command's fault: the machine has no room now. The job is given back and nothing is started for a while.
+# Not the command's fault: the machine has no room now. The job is given back, and nothing is started for a
+# while.
 _SHORTAGES = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 
@@ -113,7 +114,7 @@ class Executor:
             os.close(fd)
 
     def reap(self) -> Child | None:
-        """The next command that has ended, if any; orphans that fell to us as subreaper are buried on the way.
+        """The next command that has ended, if any; orphans that fell to us, their subreaper, go on the way.
 
         Its slot is free from now on; `conclude` it when there is time.
         """

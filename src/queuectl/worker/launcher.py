@@ -1,7 +1,7 @@
 """Starts commands: the shell, the environment every job gets, pipes for its output.
 
-Everything that can be done beforehand is done beforehand, while other commands run: when a slot gets free, only
-the spawn itself is left. A slot that waits is a processor that goes to sleep, and waking it is dear.
+Everything that can be done beforehand is done beforehand, while other commands run: when a slot gets free,
+only the spawn itself is left. A slot that waits is a processor that goes to sleep, and waking it is dear.
 """
 
 from __future__ import annotations

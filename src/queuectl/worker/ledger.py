@@ -1,8 +1,8 @@
 """Which claimed jobs were really started, kept where a kill -9 of the worker cannot reach it.
 
-A worker claims a little ahead of its free slots. If it dies, the jobs it had started count as attempts and the
-ones it had not are as if never claimed; the store cannot tell them apart, this file can. It is a mapped file
-of (seq, pid) pairs: a mark costs no system call.
+A worker claims a little ahead of its free slots. If it dies, the jobs it had started count as attempts and
+the ones it had not are as if never claimed; the store cannot tell them apart, this file can. It is a mapped
+file of (seq, pid) pairs: a mark costs no system call.
 """
 
 from __future__ import annotations

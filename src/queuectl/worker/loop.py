@@ -200,6 +200,7 @@ class Loop:
         if heart.fenced:
             raise WorkerFenced(f"worker {self._me.id} was declared dead")
         self._desk.settings = heart.settings
+        self._launcher.shell = heart.settings.shell
         self._executor.kill_grace = heart.settings.kill_grace / 1000
         self._obey_signals()
         if self._over or heart.settings.shutdown:

@@ -1,0 +1,89 @@
+"""Thousands of jobs leave nothing behind: no zombie, no descriptor, no file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from queuectl.core import states
+from queuectl.queue import JobFilter
+from queuectl.testing import wait_until
+from tests.worker.workshop import Workshop, descriptors, kill, resident_kb
+
+
+def zombies(parent: int) -> list[int]:
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    found = []
+    for pid in children:
+        try:
+            stat = Path("/proc", pid, "stat").read_text()
+        except OSError:
+            continue
+        if stat.rpartition(")")[2].split()[0] == "Z":
+            found.append(int(pid))
+    return found
+
+
+def settle(site: Workshop) -> None:
+    wait_until(lambda: site.jobs.store.unfinished(JobFilter()) == 0, timeout=60, what="all jobs to end")
+
+
+def test_two_thousand_jobs_leave_nothing_behind(site: Workshop) -> None:
+    process = site.serve("--concurrency", "2")
+    site.run("true")
+    before, memory = descriptors(process.pid), resident_kb(process.pid)
+    # Every tenth leaves an orphan that the worker, as subreaper, has to bury.
+    lines = ["(sleep 0.01 &)" if n % 10 == 0 else "echo $QUEUECTL_JOB_ID" for n in range(2000)]
+    ids = site.jobs.enqueue_many(lines)
+    settle(site)
+    assert site.jobs.stats().counts[states.COMPLETED] == 2001
+    assert all(site.job(id).attempts == 1 for id in ids)
+    assert site.stdout(ids[1]).decode().strip() == ids[1]
+    wait_until(lambda: not zombies(process.pid), what="zombies to be reaped")
+    wait_until(lambda: descriptors(process.pid) <= before, what="descriptors to be closed")
+    assert resident_kb(process.pid) - memory < 16 * 1024
+    worker = site.worker().id
+    assert sorted(os.listdir(site.home / "run")) == [worker + ".bell", worker + ".ledger"]
+    assert not list(Path(site.logs_dir).glob("*/*"))
+    process.terminate()
+    assert process.wait(20) == 0
+    assert os.listdir(site.home / "run") == []
+
+
+def test_every_job_runs_once_and_in_order(site: Workshop) -> None:
+    ids = site.jobs.enqueue_many([{"command": "echo $QUEUECTL_JOB_ID >> order", "cwd": str(site.work)}] * 300)
+    urgent = site.enqueue("echo $QUEUECTL_JOB_ID >> order", priority=1)
+    site.serve()
+    settle(site)
+    assert (site.work / "order").read_text().split() == [urgent, *ids]
+
+
+def test_a_long_job_does_not_keep_others_waiting(site: Workshop) -> None:
+    """What a worker has claimed ahead goes back when the job before it takes long."""
+    site.serve(count=2)
+    site.ended(*site.jobs.enqueue_many(["true"] * 200))  # both have learnt that jobs are short
+    lines = ["true"] * 300
+    for place in (50, 150):
+        lines[place] = "sleep 60"
+    ids = site.jobs.enqueue_many(lines[:151])
+    # One worker is stuck with each of the long ones; then a third is free for the rest.
+    wait_until(lambda: site.job(ids[50]).state == site.job(ids[150]).state == states.PROCESSING)
+    site.serve()
+    rest = site.jobs.enqueue_many(["true"] * 50)
+    site.ended(*rest, *(id for place, id in enumerate(ids) if place not in (50, 150)), timeout=10)
+    for id in ids:
+        job = site.job(id)
+        assert (job.attempts, job.runs) == (1, 1)
+    for place in (50, 150):
+        site.jobs.cancel(ids[place])
+    site.ended(ids[50], ids[150])
+
+
+def test_orphans_of_commands_are_adopted_and_buried(site: Workshop) -> None:
+    process = site.serve()
+    job = site.run("(setsid sleep 60 & echo $!)")
+    orphan = int(site.stdout(job.id))
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    wait_until(lambda: str(orphan) in children.read_text().split(), what="the worker to adopt it")
+    kill(orphan)
+    wait_until(lambda: not Path(f"/proc/{orphan}").exists(), what="the worker to bury it")
