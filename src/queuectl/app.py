@@ -18,17 +18,29 @@ if TYPE_CHECKING:
     from queuectl.worker.loop import Loop
 
 
-def open_queue(url: str | None = None, *, create: bool = True, clock: Clock | None = None) -> Queue:
-    """The queue at `url`, else at QUEUECTL_DB, else in the home."""
+def open_queue(
+    url: str | None = None, *, create: bool = True, mending: bool = False, clock: Clock | None = None
+) -> Queue:
+    """The queue at `url`, else at QUEUECTL_DB, else in the home.
+
+    `mending`: settings that do not fit together are left aside, or nobody could correct them.
+    """
     from queuectl.clock import SYSTEM_CLOCK
+    from queuectl.config.settings import Settings
     from queuectl.config.sources import load
+    from queuectl.errors import InvalidInput
     from queuectl.paths import locate
     from queuectl.queue import Queue
     from queuectl.store.open import open_store
 
     store = open_store(locate(url), create=create)
     try:
-        settings = load(store.stored_config())
+        try:
+            settings = load(store.stored_config())
+        except InvalidInput:
+            if not mending:
+                raise
+            settings = Settings()
         if settings.durability == "normal":
             store.relax_durability()
     except BaseException:

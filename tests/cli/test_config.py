@@ -116,3 +116,11 @@ def test_reset_removes_everything_at_once(cli: Cli) -> None:
 def test_settings_apply_to_new_jobs(cli: Cli) -> None:
     cli("config", "set", "max-retries", "8")
     assert cli("enqueue", "--json", "true").json()["max_retries"] == 8
+
+
+def test_settings_that_do_not_fit_together_can_be_mended(cli: Cli, home: Path) -> None:
+    assert cli("config", "set", "worker-heartbeat-interval", "10").code == 0
+    (home / "config.toml").write_text('worker-lease = "15s"\n')
+    assert cli("enqueue", "true").code == 2
+    assert cli("config", "unset", "worker-heartbeat-interval").code == 0
+    assert cli("enqueue", "true").code == 0

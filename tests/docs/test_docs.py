@@ -24,7 +24,7 @@ EXIT_CODE = re.compile(r"\s+# exit code (\d+)$")
 VARYING = (
     (r"\S+-\d+-[0-9a-f]{6}\b", "WORKER"),
     (r"\b[0-9a-hjkmnp-tv-z]{13}\b", "ID"),
-    (r"\w{3} \d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?( \w+)?", "WHEN"),
+    (r"(\w{3} )?\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?( [A-Z]{3,4}\b)?", "WHEN"),
     (r"\((now|in \w+|\w+ ago)\)", "(AGO)"),
     (r"\b\d+(\.\d+)? ?(ms|s|m|h)\b", "SPAN"),
     (r"(Throughput|Directory):.*", r"\1"),

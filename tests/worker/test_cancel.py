@@ -73,7 +73,7 @@ def test_success_wins_over_a_request_that_came_too_late(site: Workshop) -> None:
     # Its worker stands still before it can report; meanwhile somebody cancels.
     site.serve(env={"QUEUECTL_ENABLE_FAILPOINTS": "1", "QUEUECTL_FAILPOINT": "run.output_flushed=sleep:1"})
     id = site.enqueue("touch done")
-    wait_until(lambda: (site.work / "done").exists())
+    wait_until((site.work / "done").exists)
     site.jobs.cancel(id)
     job = site.ended(id)
     assert (job.state, job.exit_code) == (states.COMPLETED, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -108,8 +108,7 @@ def test_only_the_three_standard_descriptors_are_open(served: Workshop) -> None:
 def test_descriptors_that_the_worker_was_started_with_stay_its_own(site: Workshop) -> None:
     reading, writing = os.pipe()
     try:
-        os.set_inheritable(writing, True)
-        site.serve(preexec=lambda: os.set_inheritable(writing, True))
+        site.serve(pass_fds=[writing])
         assert text(site, "ls /proc/self/fd").split() == ["0", "1", "2", "3"]
     finally:
         os.close(reading)
@@ -117,7 +116,7 @@ def test_descriptors_that_the_worker_was_started_with_stay_its_own(site: Worksho
 
 
 def test_a_worker_without_standard_descriptors_serves_as_well(site: Workshop) -> None:
-    site.serve(preexec=lambda: os.closerange(0, 3))
+    site.serve(prefix=["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"])
     job = site.run("cat; echo out; echo err >&2; ls /proc/self/fd")
     assert job.state == states.COMPLETED, job.last_error
     assert site.stdout(job.id).split() == [b"out", b"0", b"1", b"2", b"3"]
@@ -134,14 +133,18 @@ def _ignored(status: str) -> set[int]:
     return {n + 1 for n in range(64) if mask >> n & 1} - {32, 33}
 
 
-def test_no_signal_is_ignored_or_blocked(site: Workshop) -> None:
-    # As under nohup, and in the background of a script.
-    def preexec() -> None:
-        for signum in (signal.SIGHUP, signal.SIGINT):
-            signal.signal(signum, signal.SIG_IGN)
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+# Ignored as under nohup and in the background of a script; blocked as by a careless parent.
+CARELESS = """
+import os, signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 
-    site.serve(preexec=preexec)
+
+def test_no_signal_is_ignored_or_blocked(site: Workshop) -> None:
+    site.serve(prefix=[sys.executable, "-c", CARELESS])
     status = text(site, "cat /proc/self/status")
     assert _ignored(status) == set()
     blocked = next(line.split()[1] for line in status.splitlines() if line.startswith("SigBlk"))
@@ -156,9 +159,5 @@ def test_a_job_leads_a_process_group_of_its_own(served: Workshop) -> None:
 
 @pytest.mark.parametrize("mask", [0o027, 0o002])
 def test_the_workers_umask_is_the_jobs(site: Workshop, mask: int) -> None:
-    site.serve(preexec=lambda: void(os.umask(mask)))
+    site.serve(prefix=["sh", "-c", f'umask {mask:o}; exec "$@"', "sh"])
     assert int(text(site, "umask"), 8) == mask
-
-
-def void(_: object) -> None:
-    return None

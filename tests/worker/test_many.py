@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from queuectl.core import states
 from queuectl.queue import JobFilter
 from queuectl.testing import wait_until
@@ -58,25 +60,22 @@ def test_every_job_runs_once_and_in_order(site: Workshop) -> None:
     assert (site.work / "order").read_text().split() == [urgent, *ids]
 
 
-def test_a_long_job_does_not_keep_others_waiting(site: Workshop) -> None:
-    """What a worker has claimed ahead goes back when the job before it takes long."""
-    site.serve(count=2)
-    site.ended(*site.jobs.enqueue_many(["true"] * 200))  # both have learnt that jobs are short
-    lines = ["true"] * 300
-    for place in (50, 150):
-        lines[place] = "sleep 60"
-    ids = site.jobs.enqueue_many(lines[:151])
-    # One worker is stuck with each of the long ones; then a third is free for the rest.
-    wait_until(lambda: site.job(ids[50]).state == site.job(ids[150]).state == states.PROCESSING)
+@pytest.mark.parametrize("slots", [1, 4])
+def test_long_jobs_do_not_keep_others_waiting(site: Workshop, slots: int) -> None:
+    """What a worker has claimed ahead goes back when the jobs before it take long."""
+    site.serve("--concurrency", str(slots))
+    site.ended(*site.jobs.enqueue_many(["true"] * 200))  # now it has learnt that jobs are short
+    long = site.jobs.enqueue_many(["sleep 60"] * slots)
+    short = site.jobs.enqueue_many(["true"] * 20)
+    wait_until(lambda: all(site.job(id).state == states.PROCESSING for id in long))
     site.serve()
-    rest = site.jobs.enqueue_many(["true"] * 50)
-    site.ended(*rest, *(id for place, id in enumerate(ids) if place not in (50, 150)), timeout=10)
-    for id in ids:
+    site.ended(*short, timeout=10)
+    for id in short:
         job = site.job(id)
         assert (job.attempts, job.runs) == (1, 1)
-    for place in (50, 150):
-        site.jobs.cancel(ids[place])
-    site.ended(ids[50], ids[150])
+    for id in long:
+        site.jobs.cancel(id)
+    site.ended(*long)
 
 
 def test_orphans_of_commands_are_adopted_and_buried(site: Workshop) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
+from itertools import pairwise
 from pathlib import Path
 
 from queuectl.core import states
@@ -31,7 +34,7 @@ def test_pieces_come_in_order_with_their_times(served: Workshop) -> None:
     ]
     times = [chunk.offset_ms for chunk in chunks]
     assert times == sorted(times)
-    assert all(later - earlier >= 40 for earlier, later in zip(times, times[1:], strict=False))
+    assert all(later - earlier >= 40 for earlier, later in pairwise(times))
 
 
 def test_a_silent_command_has_no_output(served: Workshop) -> None:
@@ -140,6 +143,11 @@ def test_many_tiny_writes_do_not_grow_the_worker_or_its_files(site: Workshop) ->
     assert site.stdout(job.id) == b"x" * 3000
 
 
+def test_a_command_that_closes_its_output_runs_on(served: Workshop) -> None:
+    job = served.run("echo last words; exec >&- 2>&-; sleep 0.3; exit 4")
+    assert (job.exit_code, served.stdout(job.id)) == (4, b"last words\n")
+
+
 def test_a_process_left_behind_with_the_pipe_is_not_waited_for(served: Workshop) -> None:
     took = elapsed()
     job = served.run("sleep 60 & echo $!")
@@ -183,3 +191,24 @@ def test_log_files_are_closed_again(site: Workshop) -> None:
     site.ended(*[site.enqueue("yes | head -c 50000; sleep 0.3") for _ in range(4)])
     wait_until(lambda: descriptors(pid) == before, what="descriptors to be closed")
     assert os.path.isdir(site.logs_dir)
+
+
+def test_a_worker_whose_own_log_cannot_be_written_works_on(site: Workshop) -> None:
+    process = site.serve(prefix=["sh", "-c", 'exec "$@" 2>/dev/full', "sh"])
+    jobs = [site.run("true"), site.run("false")]
+    assert [job.state for job in jobs] == [states.COMPLETED, states.DEAD]
+    process.terminate()
+    assert process.wait(20) == 0
+
+
+def test_a_worker_whose_own_log_nobody_reads_any_more_works_on(site: Workshop) -> None:
+    command = [sys.executable, "-m", "queuectl", "worker", "start", "--foreground"]
+    process = subprocess.Popen(command, env=site.env, cwd=site.work, stderr=subprocess.PIPE)
+    site._foreground.append(process)
+    assert process.stderr is not None
+    assert b"started" in process.stderr.readline()
+    process.stderr.close()  # as after `queuectl worker start --foreground 2>&1 | head -1`
+    for _ in range(3):
+        assert site.run("false").state == states.DEAD
+    process.terminate()
+    assert process.wait(20) == 0

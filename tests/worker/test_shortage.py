@@ -10,12 +10,17 @@ from queuectl.core import states
 from queuectl.testing import wait_until
 from tests.worker.workshop import Workshop, cpu_seconds, descriptors, elapsed
 
+
 def limit_files(pid: int, files: int) -> None:
     hardest = resource.prlimit(pid, resource.RLIMIT_NOFILE)[1]
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (files, hardest))
 
 
-@pytest.mark.parametrize("spare", [0, 1, 2, 3, 4])
+# A ring is only a hint, yet it raises where there is no descriptor to open the directory with.
+waits_for_doorbell = pytest.mark.xfail(reason="doorbell.ring raises EMFILE", strict=True)
+
+
+@pytest.mark.parametrize("spare", [pytest.param(0, marks=waits_for_doorbell), 1, 2, 3, 4])
 def test_without_descriptors_jobs_wait_and_keep_their_attempts(site: Workshop, spare: int) -> None:
     process = site.serve("--concurrency", "2")
     site.run("true")
@@ -23,9 +28,9 @@ def test_without_descriptors_jobs_wait_and_keep_their_attempts(site: Workshop, s
     ids = [site.enqueue("true") for _ in range(3)]
     if spare < 4:
         wait_until(lambda: "no room for another process" in site.log or process.poll() is not None)
-        assert process.poll() is None, site.log
         took, before = elapsed(), cpu_seconds(process.pid)
         wait_until(lambda: took() > 1)
+        assert process.poll() is None, site.log
         assert cpu_seconds(process.pid) - before < 0.5
         assert site.log.count("no room for another process") < 8
     limit_files(process.pid, 1024)
@@ -45,3 +50,17 @@ def test_another_worker_takes_what_one_has_no_room_for(site: Workshop) -> None:
     site.serve()
     job = site.ended(id)
     assert (job.state, job.attempts) == (states.COMPLETED, 1)
+
+
+@waits_for_doorbell
+def test_more_slots_than_descriptors_cost_nothing_but_time(site: Workshop) -> None:
+    process = site.serve("--concurrency", "100")
+    site.run("true")
+    limit_files(process.pid, descriptors(process.pid) + 30)
+    ids = site.jobs.enqueue_many(["yes | head -c 20000; sleep 0.3"] * 60)
+    site.ended(*ids, timeout=10)
+    for id in ids:
+        job = site.job(id)
+        assert (job.state, job.attempts, job.runs) == (states.COMPLETED, 1, 1)
+        assert site.attempt(id).output_bytes == 20_000
+    assert process.poll() is None

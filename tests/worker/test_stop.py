@@ -87,14 +87,12 @@ def test_a_second_signal_means_now(site: Workshop, signum: int) -> None:
 def test_ctrl_c_in_a_terminal_stops_gently(site: Workshop) -> None:
     leader, follower = os.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "queuectl", "worker", "start", "--foreground"],
+        ["setsid", "--ctty", sys.executable, "-m", "queuectl", "worker", "start", "--foreground"],
         env=site.env,
         cwd=site.work,
         stdin=follower,
         stdout=follower,
         stderr=follower,
-        preexec_fn=take_terminal,
-        start_new_session=True,
     )
     os.close(follower)
     site._foreground.append(process)
@@ -110,13 +108,6 @@ def test_ctrl_c_in_a_terminal_stops_gently(site: Workshop) -> None:
     assert site.job(id).state == states.COMPLETED  # Ctrl+C reached the worker, not the command
 
 
-def take_terminal() -> None:
-    import fcntl
-    import termios
-
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-
 def test_a_closed_terminal_is_nothing_to_a_worker(site: Workshop) -> None:
     process = site.serve()
     id = site.enqueue(UNTIL_GO)
@@ -125,6 +116,24 @@ def test_a_closed_terminal_is_nothing_to_a_worker(site: Workshop) -> None:
     (site.work / "go").touch()
     assert site.ended(id).state == states.COMPLETED
     assert process.poll() is None
+
+
+def test_workers_in_the_background_survive_the_terminal_they_came_from(site: Workshop) -> None:
+    leader, follower = os.openpty()
+    start = subprocess.Popen(
+        ["setsid", "--ctty", "sh", "-c", f"{sys.executable} -m queuectl worker start; cat"],
+        env=site.env,
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+    )
+    os.close(follower)
+    seen = b""
+    while b"running in the background" not in seen:
+        seen += os.read(leader, 4096)
+    os.close(leader)  # which hangs up on everybody in that session
+    start.wait(20)
+    assert site.run("true").state == states.COMPLETED
 
 
 def test_a_storm_of_signals_is_one_stop(site: Workshop) -> None:

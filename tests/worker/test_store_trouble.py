@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 from pathlib import Path
+
+import pytest
 
 from queuectl.core import outcome as kinds
 from queuectl.core import states
@@ -67,9 +70,32 @@ def test_output_is_read_while_the_store_is_locked(site: Workshop) -> None:
         (site.work / "go").touch()
         wait_until(lambda: len(site.job_processes()) <= 2)
         (site.work / "on").touch()
-        wait_until(lambda: (site.work / "off").exists(), timeout=3, what="the output to be taken")
+        wait_until((site.work / "off").exists, timeout=3, what="the output to be taken")
     site.ended(first, second)
     assert site.attempt(second).output_bytes == 300_003
+
+
+@pytest.mark.parametrize("room", [0, 1, 5_000, 9_000])
+def test_results_wait_for_room_on_the_disk(site: Workshop, room: int) -> None:
+    """No file of the worker may grow, as on a full disk; what ended meanwhile is stored afterwards."""
+    process = site.serve("--concurrency", "4")
+    site.run("true")
+    ids = [site.enqueue(f"{UNTIL_GO}; seq 1 {number}000") for number in range(1, 5)]
+    for id in ids:
+        site.running(id)
+    hardest = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)[1]
+    size = (site.home / "queue.db-wal").stat().st_size
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size + room, hardest))
+    (site.work / "go").touch()
+    wait_until(lambda: "the store cannot be used now" in site.log or process.poll() is not None)
+    assert process.poll() is None, site.log
+    waiting = site.enqueue("true")
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (hardest, hardest))
+    site.ended(*ids, waiting)
+    for id in (*ids, waiting):
+        job = site.job(id)
+        assert (job.state, job.attempts) == (states.COMPLETED, 1)
+    assert process.poll() is None
 
 
 def gone_for_good(site: Workshop) -> None:

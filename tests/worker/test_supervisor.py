@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.testing import wait_until
 from tests.worker.systems import both_systems
-from tests.worker.workshop import Workshop, alive, elapsed
+from tests.worker.workshop import Workshop, alive, descriptors, elapsed
 
 HANGS_ONCE = 'echo up; test "$QUEUECTL_ATTEMPT" -gt 1 || sleep 60'
 FAILPOINTS = {"QUEUECTL_ENABLE_FAILPOINTS": "1"}
@@ -52,7 +53,9 @@ def test_a_crash_loop_is_slowed_down(site: Workshop) -> None:
     wait_until(lambda: "starting another in 2 s" in site.log)
     took = elapsed()
     wait_until(lambda: took() > 1)  # less than what the next start waits for
-    lines = [line.partition(" worker process ")[2] for line in site.log.splitlines() if "(exit code 7)" in line]
+    lines = [
+        line.partition(" worker process ")[2] for line in site.log.splitlines() if "(exit code 7)" in line
+    ]
     assert [line.partition("; ")[2] for line in lines] == [
         "starting another now",
         "starting another in 1 s",
@@ -160,3 +163,15 @@ def test_a_worker_started_by_a_job_is_no_part_of_that_job(site: Workshop) -> Non
     assert len(site.registered()) == 2
     (supervisor,) = site.supervisors()
     assert alive(supervisor)
+
+
+def test_a_supervisor_without_room_for_a_worker_tries_again(site: Workshop) -> None:
+    site.start()
+    (supervisor,) = site.supervisors()
+    most, hardest = resource.prlimit(supervisor, resource.RLIMIT_NOFILE)
+    resource.prlimit(supervisor, resource.RLIMIT_NOFILE, (descriptors(supervisor) + 1, hardest))
+    os.kill(site.worker().pid, signal.SIGKILL)
+    wait_until(lambda: "worker cannot be started (Too many open files)" in site.log)
+    assert alive(supervisor)
+    resource.prlimit(supervisor, resource.RLIMIT_NOFILE, (most, hardest))
+    assert site.run("true").state == states.COMPLETED

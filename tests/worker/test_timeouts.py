@@ -15,7 +15,7 @@ ESCAPES = {
     "a background process": "sleep 60 & echo $!; wait",
     "a session of its own": "setsid sh -c 'echo $$; exec sleep 60' & wait",
     "a double fork": "(setsid sh -c 'echo $$; exec sleep 60' &) ; sleep 60",
-    "a daemon without its parent": "setsid sh -c '(setsid sh -c \"echo \\$\\$; exec sleep 60\" &)' & sleep 60",
+    "an orphaned daemon": "setsid sh -c '(setsid sh -c \"echo \\$\\$; exec sleep 60\" &)' & sleep 60",
     "a deaf grandchild": "sh -c 'trap \"\" TERM; echo $$; while :; do sleep 0.1; done' & wait",
 }
 

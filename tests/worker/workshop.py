@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -50,9 +51,9 @@ class Workshop(Site):
         count: int = 1,
         env: dict[str, str] | None = None,
         prefix: Sequence[str] = (),
-        preexec: Callable[[], None] | None = None,
+        pass_fds: Sequence[int] = (),
     ) -> subprocess.Popen[bytes]:
-        """A worker in the foreground, ready for work."""
+        """A worker in the foreground, ready for work. `prefix`: a command that becomes it."""
         before = {worker.id for worker in self.registered()}
         with open(self.log_file, "ab") as log:
             process = subprocess.Popen(
@@ -64,7 +65,7 @@ class Workshop(Site):
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                preexec_fn=preexec,
+                pass_fds=pass_fds,
             )
         self._foreground.append(process)
         wait_until(
@@ -89,11 +90,11 @@ class Workshop(Site):
 
     # --- jobs -----------------------------------------------------------------------------------------------
 
-    def enqueue(self, command: str | Sequence[str], **fields: object) -> str:
+    def enqueue(self, command: str | Sequence[str], **fields: Any) -> str:
         fields.setdefault("cwd", str(self.work))
         return self.jobs.enqueue(command, **fields).id
 
-    def run(self, command: str | Sequence[str], **fields: object) -> Job:
+    def run(self, command: str | Sequence[str], **fields: Any) -> Job:
         """Enqueue a job that is tried once, and wait for its end."""
         fields.setdefault("max_retries", 0)
         return self.ended(self.enqueue(command, **fields))
@@ -148,7 +149,7 @@ class Workshop(Site):
         reader = LogReader(self.logs_dir, log_name(job.seq, job.runs))
         return b"".join(chunk.data for chunk in reader.read())
 
-    # --- the database, from outside ---------------------------------------------------------------------------
+    # --- the database, from outside -------------------------------------------------------------------------
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -174,11 +175,10 @@ class Workshop(Site):
         if self.pids():
             self.q("worker", "stop", "--now", "--timeout", "0")
         left = self.job_processes()
-        super_left = self.pids()
-        for pid in super_left:
+        for pid in self.pids():
             kill(pid)
         for process in self._foreground:
-            process.communicate()
+            process.wait(20)
         return left
 
 

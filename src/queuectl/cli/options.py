@@ -103,10 +103,10 @@ def _formatter() -> type[argparse.HelpFormatter]:
     return _PlainFormatter
 
 
-def open_queue(options: argparse.Namespace, *, create: bool = True) -> Queue:
+def open_queue(options: argparse.Namespace, *, create: bool = True, mending: bool = False) -> Queue:
     from queuectl.app import open_queue as open_from_url
 
-    return open_from_url(options.db, create=create)
+    return open_from_url(options.db, create=create, mending=mending)
 
 
 def subcommand(

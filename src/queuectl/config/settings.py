@@ -176,7 +176,7 @@ KEYS = {
         Key(
             "claim-ahead",
             _whole(0, 1000),
-            "64",
+            "128",
             "most jobs a worker takes beyond its free slots while jobs are short (0: none)",
         ),
         Key("kill-grace", _duration(), "5", "between TERM and KILL for a job", _show_duration),

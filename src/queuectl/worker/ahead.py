@@ -25,8 +25,8 @@ class Pace:
             self.average += _WEIGHT * (seconds - self.average)
 
     def slow_down(self) -> None:
-        """What we hold does not get started: assume that jobs are long now."""
-        self.average = 2 * _BUFFER
+        """What we hold does not get started: hold none, however many slots, until the next job tells."""
+        self.average = None
 
     def ahead(self, slots: int, limit: int) -> int:
         if self.average is None:

@@ -124,7 +124,7 @@ class Child:
             return False
         if self.stop_kind is None or now - self._killed_at > _GIVE_UP:
             return True
-        return not system.group_alive(self.pid) and not system.kin(self.job.token, None, None)
+        return not system.group_alive(self.pid) and self._escaped() == []
 
     def _signal(self, signum: int) -> None:
         if self.status is None or system.group_alive(self.pid):
@@ -133,7 +133,14 @@ class Child:
                 os.killpg(self.pid, signum)
             except (ProcessLookupError, PermissionError):
                 pass
-        system.kill_pids(system.kin(self.job.token, None, None), signum)
+        system.kill_pids(self._escaped() or (), signum)
+
+    def _escaped(self) -> list[int] | None:
+        """Its processes, whatever group they are in; None if that cannot be told now (no descriptor left)."""
+        try:
+            return system.kin(self.job.token, None, None)
+        except OSError:
+            return None
 
     def outcome(self, now_ms: int) -> Outcome:
         """How it ended, with everything worth keeping."""

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from queuectl.store.api import Store
     from queuectl.worker.membership import Membership
 
-_REPORT_WITHIN = 0.02  # seconds a result may wait for company while there is other work in hand
+_REPORT_WITHIN = 0.05  # seconds a result may wait for company while there is other work in hand
 _REPORT_MOST = 128
 _GIVE_BACK_AFTER = 0.15  # seconds without a start, then what was claimed ahead goes back
+_SHORTAGE_PAUSE, _LONGEST_SHORTAGE_PAUSE = 0.5, 10.0  # seconds until we try to run more than fitted
 
 
 class Desk:
@@ -56,7 +57,10 @@ class Desk:
         self.closed = False  # claims nothing any more
         self.cut_off = False  # our lease may be over: claim nothing until it is renewed
         self.last_start = 0.0
-        self.not_before = 0.0  # the store is away, or the machine has no room: leave it alone till then
+        self.not_before = 0.0  # the store is away: leave it alone till then
+        self._shortages = 0  # in a row: the machine had no room for what we claimed
+        self._short_until = 0.0
+        self._fits = 0  # commands that ran when there was no room for more
         self._first_report = 0.0  # when the oldest result came in
         self._dry = False  # the store had nothing more when we last asked
         self._next_due: int | None = None
@@ -80,6 +84,16 @@ class Desk:
             job = self.ahead.popleft()
             self.report(job, Outcome(kinds.UNSTARTED, finished_at=self._clock.now()))
         self._dry = True  # somebody else shall have them; we look again at the next poll
+
+    def no_room(self, running: int) -> None:
+        """The machine has none for more. Others may have what we claimed; we ask again later, ever later."""
+        self.give_back()
+        now = self._clock.monotonic()
+        if now - self._short_until > _LONGEST_SHORTAGE_PAUSE:
+            self._shortages = 0
+        self._fits = running
+        self._short_until = now + min(_SHORTAGE_PAUSE * 2**self._shortages, _LONGEST_SHORTAGE_PAUSE)
+        self._shortages += 1
 
     def cancel_ahead(self, seq: int) -> None:
         """A job that was claimed but not started shall not run at all."""
@@ -112,7 +126,11 @@ class Desk:
         if self.ahead and now - self.last_start > _GIVE_BACK_AFTER and not self.closed:
             self.pace.slow_down()
             self.give_back()
-        self._look(now)
+        try:
+            self._look(now)
+        except StoreError as error:
+            self._store_failed(error)
+            return False
         if not self._dry and self._room(running, me) > 0:
             return True
         return bool(self.reports) and (
@@ -128,7 +146,7 @@ class Desk:
             until = min(until, max(self.last_start + _GIVE_BACK_AFTER, self.not_before))
         if self._next_due is not None and not self.closed:
             left = max(self._next_due - self._clock.now(), 0) / 1000
-            until = min(until, self._clock.monotonic() + left)
+            until = min(until, max(self._clock.monotonic() + left, self.not_before))
         return until
 
     def _look(self, now: float) -> None:
@@ -149,9 +167,11 @@ class Desk:
         """How many jobs to claim now; 0 while what we hold is enough."""
         if self.closed or self.cut_off:
             return 0
+        if self._shortages and self._clock.monotonic() < self._short_until:
+            return self._fits - running - len(self.ahead)
         free = me.concurrency - running
         hold = self.pace.ahead(me.concurrency, self.settings.claim_ahead)
-        if len(self.ahead) > max(free - 1, hold // 2):
+        if len(self.ahead) > max(free - 1, hold // 4):
             return 0
         return min(free + hold - len(self.ahead), me.ledger.room() - len(self.ahead))
 

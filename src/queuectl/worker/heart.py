@@ -95,6 +95,9 @@ class Heart(threading.Thread):
         except WorkerFenced:
             self.fenced = self.worker_id == worker_id  # unless it was renewed in the meantime
             self._tell()
+        except OSError as error:  # the machine has no room for our upkeep now
+            emit("heart.failed", error=str(error))
+            return _RETRY
         except StoreError as error:
             if type(error) is not StoreError and error.code != "store_busy":
                 raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import os
 
 from queuectl.core import outcome as kinds
 from queuectl.core import states
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from queuectl.clock import Clock
     from queuectl.core.job import Job
     from queuectl.core.lifecycle import Report
+
+
+_STDERR = 2
 
 
 class Log:
@@ -30,8 +33,10 @@ class Log:
             line = _LINES.get(name, "").format(**fields) or None
         if line:
             safe = line.encode("unicode_escape").decode() if not line.isprintable() else line
-            sys.stderr.write(f"{iso(self._clock.now())} {safe}\n")
-            sys.stderr.flush()
+            try:
+                os.write(_STDERR, f"{iso(self._clock.now())} {safe}\n".encode())
+            except OSError:
+                pass  # a full disk, a closed pipe: nobody reads it, and jobs matter more
 
     def _job_ended(self, job: Job, report: Report) -> str | None:
         if report.state == states.COMPLETED:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from queuectl.worker.membership import Membership
     from queuectl.worker.signals import Signals
 
-_SHORTAGE_PAUSE = 0.5
 _PREPARE = 2  # commands to have ready before a slot is free
 _FENCE_MARGIN = 2.0  # on top of the kill grace: our commands are gone before the lease ends
 
@@ -134,9 +133,15 @@ class Loop:
         """Fill the slot of each command that has ended; a closer look at it comes later."""
         if self._signals.child:
             self._signals.child = False
-            while (child := self._executor.reap()) is not None:
+            for _ in range(self._me.concurrency):
+                child = self._executor.reap()
+                if child is None:
+                    break
                 self._ended.append(child)
                 self._start_jobs()
+            else:
+                # While we started one, the next may have ended; but others want our attention too.
+                self._signals.child = True
         self._start_jobs()
 
     def _wait(self, seconds: float) -> None:
@@ -174,8 +179,7 @@ class Loop:
                 failed = self._executor.start(job, desk.settings)
             except Shortage as shortage:
                 desk.ahead.appendleft(job)
-                desk.give_back()
-                desk.not_before = self._clock.monotonic() + _SHORTAGE_PAUSE
+                desk.no_room(len(self._executor))
                 emit("worker.shortage", reason=str(shortage))
                 return
             desk.last_start = self._clock.monotonic()

@@ -92,7 +92,7 @@ def _list(words: list[str]) -> int:
 
 
 def _print_all(options: argparse.Namespace) -> int:
-    with open_queue(options) as queue:
+    with open_queue(options, mending=True) as queue:
         gathered = sources.gather(queue.store.stored_config())
     values = [Value(key, gathered) for key in KEYS.values()]
     if options.json:
@@ -110,7 +110,7 @@ def _get(words: list[str]) -> int:
     if options.key is None:
         return _print_all(options)
     key = sources.find_key(options.key)
-    with open_queue(options) as queue:
+    with open_queue(options, mending=True) as queue:
         value = _in_force(queue, key)
     if options.json:
         print_json({_name(key, options.key): value.to_dict(options.key)})
@@ -133,7 +133,7 @@ def _set(words: list[str]) -> int:
         raise InvalidInput(error.message, error.hint) from None
     except UnicodeEncodeError:
         raise InvalidInput(f"the value of {name} is not valid UTF-8", "give plain text") from None
-    with open_queue(options) as queue:
+    with open_queue(options, mending=True) as queue:
         queue.set_config(key.name, stored)
         value = _in_force(queue, key)
     _report(options, name, key, sources.from_stored(name, stored), value)
@@ -168,7 +168,7 @@ def _unset(words: list[str]) -> int:
 
 def _unset_key(options: argparse.Namespace) -> int:
     key = sources.find_key(options.key)
-    with open_queue(options) as queue:
+    with open_queue(options, mending=True) as queue:
         if key.name not in queue.store.stored_config():
             say(f"{key.name} was not set in this queue")
         queue.set_config(key.name, None)
@@ -188,7 +188,7 @@ def _reset(words: list[str]) -> int:
     options = options_of.parse_args(words)
     if options.key is not None:
         return _unset_key(options)
-    with open_queue(options) as queue:
+    with open_queue(options, mending=True) as queue:
         count = queue.reset_config()
     if options.json:
         print_json({"reset": count})

@@ -140,7 +140,7 @@ def _row(attempt: Attempt, now: int) -> tuple[str, ...]:
     ending = "-" if attempt.exit_code is None else str(attempt.exit_code)
     return (
         str(attempt.run),
-        "-" if started is None else describe_when(started, now_ms=now),
+        "-" if started is None else _short(started, now),
         "-" if started is None else format_duration(max(ended - started, 0)),
         attempt.outcome,
         ending if attempt.signal is None else system.signal_name(attempt.signal),
@@ -152,6 +152,12 @@ def _row(attempt: Attempt, now: int) -> tuple[str, ...]:
 
 def _running_row(job: Job, now: int) -> tuple[str, ...]:
     started = job.started_at or now
-    began = describe_when(started, now_ms=now)
+    began = _short(started, now)
     took = format_duration(max(now - started, 0))
     return str(job.runs), began, took, "running", "-", job.worker_id or "-", "", ""
+
+
+def _short(ms: int, now: int) -> str:
+    """A time without its weekday and zone: rows have to fit on a screen."""
+    words = describe_when(ms, now_ms=now).split(" ")
+    return f"{words[1]} {words[2]}"

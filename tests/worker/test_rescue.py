@@ -1,0 +1,130 @@
+"""Workers that are gone: recognised for certain, their jobs freed, strangers left in peace."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+
+from queuectl import system
+from queuectl.core import outcome as kinds
+from queuectl.core import states
+from queuectl.testing import wait_until
+from tests.conformance.builders import claim, register
+from tests.worker.workshop import Workshop, alive
+
+
+def identity(**changes: str) -> str:
+    """Our own, with some parts changed."""
+    own = system.identify()
+    assert own is not None
+    for name, value in changes.items():
+        setattr(own, name, value)
+    return own.encode()
+
+
+def ghost(site: Workshop, encoded: str, *, lease_ms: int = 600_000) -> str:
+    """A worker that claimed a job and is not heard of again; the job's id."""
+    id = site.enqueue("true")
+    store = site.jobs.store
+    worker = register(store, "ghost", identity=encoded, host=system.hostname(), lease_ms=lease_ms)
+    (job,) = claim(store, worker_id=worker.id, now=site.jobs.clock.now())
+    assert job.id == id
+    return id
+
+
+def lost_once(site: Workshop, id: str) -> None:
+    job = site.ended(id)
+    assert (job.state, job.attempts, job.lost) == (states.COMPLETED, 2, 1)
+    assert [attempt.outcome for attempt in site.attempts(id)] == [kinds.LOST, kinds.SUCCEEDED]
+    assert site.attempts(id)[0].error == "its worker ghost died"
+    assert len(site.registered()) == 1
+
+
+def test_a_number_that_means_another_process_now_is_nobody(site: Workshop) -> None:
+    stranger = subprocess.Popen(["sleep", "60"])
+    try:
+        own = system.identify(stranger.pid)
+        assert own is not None
+        own.start = "1"
+        id = ghost(site, own.encode())
+        site.serve()
+        lost_once(site, id)
+        site.ok("worker", "stop")
+        assert alive(stranger.pid)
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_stop_does_not_signal_a_stranger_with_a_workers_number(site: Workshop) -> None:
+    stranger = subprocess.Popen(["sleep", "60"])
+    try:
+        own = system.identify(stranger.pid)
+        assert own is not None
+        own.start = "1"
+        ghost(site, own.encode())
+        assert site.ok("worker", "stop", "--now") == "No workers are running\n"
+        assert alive(stranger.pid)
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_workers_of_an_earlier_boot_are_dead_whatever_their_lease(site: Workshop) -> None:
+    id = ghost(site, identity(boot="earlier"))
+    site.serve()
+    lost_once(site, id)
+
+
+def test_a_worker_that_cannot_be_seen_is_alive_until_its_lease_ends(site: Workshop) -> None:
+    site.config(worker_heartbeat_interval="100ms")
+    id = ghost(site, identity(namespace="4711"), lease_ms=1_000)  # as in another container
+    site.serve()
+    site.run("true")
+    assert site.job(id).state == states.PROCESSING
+    lost_once(site, id)
+
+
+def test_jobs_that_were_claimed_and_not_started_are_as_if_never_claimed(site: Workshop) -> None:
+    id = ghost(site, identity(start="1"))
+    (site.home / "run").mkdir(exist_ok=True)
+    (site.home / "run" / "ghost.ledger").write_bytes(bytes(16 * 8))
+    site.serve()
+    job = site.ended(id)
+    assert (job.state, job.attempts, job.runs, job.lost) == (states.COMPLETED, 1, 1, 0)
+    assert [attempt.outcome for attempt in site.attempts(id)] == [kinds.SUCCEEDED]
+    assert not (site.home / "run" / "ghost.ledger").exists()
+
+
+def test_jobs_that_were_started_count(site: Workshop) -> None:
+    id = ghost(site, identity(start="1"))
+    (site.home / "run").mkdir(exist_ok=True)
+    (site.home / "run" / "ghost.ledger").write_bytes(struct.pack("<qq", site.job(id).seq, 0) + b"torn")
+    site.serve()
+    lost_once(site, id)
+
+
+def test_what_is_left_of_a_lost_job_is_gone_before_it_runs_again(site: Workshop) -> None:
+    """The remains are found by the token in their environment, wherever they hide."""
+    id = ghost(site, identity(start="1"))
+    job = site.job(id)
+    remains = subprocess.Popen(
+        ["sleep", "60"], env={**os.environ, system.TOKEN_VARIABLE: job.token}, start_new_session=True
+    )
+    site.serve()
+    lost_once(site, id)
+    assert remains.wait(5) == -9
+
+
+def test_output_of_a_lost_attempt_is_kept(site: Workshop) -> None:
+    site.serve(count=2)
+    id = site.enqueue("echo first words; test $QUEUECTL_ATTEMPT = 2 || sleep 60")
+    job = site.running(id)
+    pid = next(worker.pid for worker in site.registered() if worker.id == job.worker_id)
+    os.kill(pid, 9)
+    site.ended(id)
+    lost = site.attempts(id)[0]
+    assert lost.outcome == kinds.LOST
+    assert lost.log is not None
+    wait_until(lambda: site.live(job) == b"first words\n")
