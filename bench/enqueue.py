@@ -45,9 +45,7 @@ def bulk_python(*, rounds: int = 5, count: int = 100_000) -> Result:
             began = time.perf_counter()
             queue.enqueue_many(commands)
             rates.append(count / (time.perf_counter() - began))
-    return Result(
-        "bulk enqueue, Python", rates, "jobs/s", target="≥ 100,000", good=median(rates) >= 100_000
-    )
+    return Result("bulk enqueue, Python", rates, "jobs/s", target="≥ 100,000", good=median(rates) >= 100_000)
 
 
 def bulk_file(*, lines: bool, rounds: int = 3, count: int = 100_000) -> Result:

@@ -37,6 +37,7 @@ class Site:
             capture_output=True,
             text=True,
             timeout=timeout,
+            check=False,
         )
 
     def ok(self, *args: str, env: dict[str, str] | None = None, input: str | None = None) -> str:

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from queuectl.worker.loop import Loop
 
 
+_START_PATIENCE_MS = 10_000
+# The loop serves running commands too: it must not stand still while somebody else holds the store.
+_LOOP_PATIENCE_MS = 100
+
+
 def open_queue(
     url: str | None = None, *, create: bool = True, mending: bool = False, clock: Clock | None = None
 ) -> Queue:
@@ -143,7 +148,9 @@ def build_worker(
             queues=spec.queues,
             supervisor=os.getppid() if spec.lifeline is not None else None,
         )
+        store.be_patient(_START_PATIENCE_MS)
         me.register(store, heart.settings.worker_lease, clock.now())
+        store.be_patient(_LOOP_PATIENCE_MS)
         return me
 
     heart = Heart(

@@ -15,14 +15,19 @@ RESCUE = b"r"  # a worker may have died
 
 _SUFFIX = ".bell"
 
+# A ring is only a hint. ENXIO: nobody reads it any more. EMFILE, ENFILE: no descriptor is left to ring with.
+_NOBODY_HEARS = (errno.ENXIO, errno.ENOENT, errno.EACCES, errno.EMFILE, errno.ENFILE)
+
 
 def ring(run_dir: str, what: bytes) -> int:
     """Ring every bell in the directory; returns how many workers were reached."""
     reached = 0
     try:
         names = os.listdir(run_dir)
-    except FileNotFoundError:
-        return 0
+    except OSError as error:
+        if error.errno in _NOBODY_HEARS:
+            return 0
+        raise
     for name in names:
         if name.endswith(_SUFFIX):
             reached += _ring_one(os.path.join(run_dir, name), what)
@@ -33,9 +38,8 @@ def _ring_one(path: str, what: bytes) -> bool:
     try:
         fd = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        # ENXIO: nobody reads it any more, so its worker is gone. Bells are removed by the rescuer, which
-        # knows whose they were; here we only pass by.
-        if error.errno in (errno.ENXIO, errno.ENOENT, errno.EACCES):
+        # Bells of dead workers are removed by the rescuer, which knows whose they were; we only pass by.
+        if error.errno in _NOBODY_HEARS:
             return False
         raise
     try:

@@ -25,9 +25,7 @@ def runs(site: Site) -> Counter[str]:
 def settle(site: Site, *, timeout: float = 30) -> None:
     """Until every job has ended."""
     with site.queue() as queue:
-        wait_until(
-            lambda: queue.store.unfinished(JobFilter()) == 0, timeout=timeout, what="all jobs to end"
-        )
+        wait_until(lambda: queue.store.unfinished(JobFilter()) == 0, timeout=timeout, what="all jobs to end")
 
 
 def check(site: Site, acknowledged: list[str]) -> None:
@@ -47,7 +45,8 @@ def check(site: Site, acknowledged: list[str]) -> None:
             assert job.attempts <= job.max_retries + 1
             # An attempt may be lost before its command began, never the other way round.
             assert 1 <= started[id] <= len(attempts), (id, started[id], outcomes)
-            assert job.claim is None and job.worker_id is None
+            assert job.claim is None
+            assert job.worker_id is None
     assert no_job_processes(site)
 
 

@@ -30,7 +30,8 @@ def test_a_killed_worker_is_replaced_and_its_job_runs_again(site: Site) -> None:
     os.kill(worker, signal.SIGKILL)
     settle(site)
     check(site, ["job"])
-    assert len(site.workers()) == 1 and worker not in site.workers()
+    assert len(site.workers()) == 1
+    assert worker not in site.workers()
 
 
 def test_a_killed_supervisor_leaves_its_workers_at_work(site: Site) -> None:
@@ -49,7 +50,8 @@ def test_a_killed_supervisor_leaves_its_workers_at_work(site: Site) -> None:
     site.start()
     assert len(site.workers()) == 3
     site.ok("worker", "stop")
-    assert site.workers() == [] and site.pids() == []
+    assert site.workers() == []
+    assert site.pids() == []
 
 
 def test_when_everything_is_killed_the_next_start_recovers_at_once(site: Site) -> None:
@@ -113,7 +115,8 @@ def test_a_job_that_kills_its_worker_runs_out_of_attempts(site: Site) -> None:
     settle(site)
     with site.queue() as queue:
         poison = queue.get("poison")
-        assert poison.state == "dead" and poison.attempts == 3
+        assert poison.state == "dead"
+        assert poison.attempts == 3
         assert {a.outcome for a in queue.attempts(poison)} == {"lost"}
         assert "died" in (poison.last_error or "")
     check(site, ids)

@@ -57,7 +57,8 @@ def test_the_job_runs_again_within_two_seconds(site: Site, point: str) -> None:
     with site.queue() as queue:
         lost, again = queue.attempts(queue.get("slow"))
     assert lost.outcome == "lost"
-    assert again.started_at is not None and again.started_at / 1000 - killed < 2.0
+    assert again.started_at is not None
+    assert again.started_at / 1000 - killed < 2.0
     check(site, ["slow"])
 
 
@@ -104,7 +105,9 @@ def test_an_enqueue_that_dies_leaves_the_job_absent_or_whole(site: Site, point: 
     assert runs(site)["one"] == 1
 
 
-@pytest.mark.parametrize("point", ["bury.committed", "reap.selected", "finish.before_commit", "reap.committed"])
+@pytest.mark.parametrize(
+    "point", ["bury.committed", "reap.selected", "finish.before_commit", "reap.committed"]
+)
 def test_a_rescuer_that_dies_is_no_worse_than_none(site: Site, point: str) -> None:
     """A worker dies, and so does the one that was freeing its jobs."""
     site.ok("enqueue", "--id", "job", "--command", RECORD + 'test "$QUEUECTL_ATTEMPT" -gt 1 || sleep 60')

@@ -6,21 +6,24 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.testing import wait_until
+from tests.worker.systems import both_systems, both_systems_served
 from tests.worker.workshop import Workshop
 
 
-def text(served: Workshop, command: str, **fields: object) -> str:
+def text(served: Workshop, command: str | list[str], **fields: Any) -> str:
     job = served.run(command, **fields)
     assert job.state == states.COMPLETED, job.last_error
     return served.stdout(job.id).decode()
 
 
+@both_systems_served
 def test_a_job_knows_its_id_attempt_and_queue(served: Workshop) -> None:
     line = 'echo "$QUEUECTL_JOB_ID $QUEUECTL_ATTEMPT $QUEUECTL_QUEUE"; test "$QUEUECTL_ATTEMPT" = 2'
     job = served.run(line, id="known", queue="mail", max_retries=1)
@@ -28,40 +31,47 @@ def test_a_job_knows_its_id_attempt_and_queue(served: Workshop) -> None:
     assert served.stdout("known") == b"known 2 mail\n"
 
 
+@both_systems_served
 def test_a_job_carries_the_token_of_its_claim(served: Workshop) -> None:
     job = served.run("echo $QUEUECTL_ATTEMPT_TOKEN")
     attempt = served.attempt(job.id)
     assert served.stdout(job.id).decode().strip() == f"{attempt.claim}.{job.seq}"
 
 
+@both_systems_served
 def test_given_variables_are_set_and_win(served: Workshop) -> None:
     assert text(served, 'echo "$COLOUR $PATH"', env={"COLOUR": "dark blue", "PATH": "/bin"}) == (
         "dark blue /bin\n"
     )
 
 
+@both_systems_served
 def test_nothing_of_the_enqueuers_environment_is_taken(served: Workshop) -> None:
     served.ok("enqueue", "--id", "secretive", "--command", "env", env={"SECRET_OF_MINE": "42"})
     served.ended("secretive")
     assert b"SECRET_OF_MINE" not in served.stdout("secretive")
 
 
+@both_systems_served
 def test_queuectl_in_a_job_means_the_same_store(served: Workshop) -> None:
     assert text(served, "echo $QUEUECTL_DB").strip() == str(served.home / "queue.db")
 
 
+@both_systems_served
 def test_a_job_runs_in_its_directory_and_pwd_says_so(served: Workshop, tmp_path: Path) -> None:
     place = tmp_path / "a place with blanks"
     place.mkdir()
     assert text(served, "pwd; echo $PWD; pwd -P", cwd=str(place)) == f"{place}\n{place}\n{place}\n"
 
 
+@both_systems_served
 def test_a_job_enqueued_on_the_command_line_runs_where_that_was(served: Workshop) -> None:
     served.ok("enqueue", "--id", "here", "--command", "pwd")
     served.ended("here")
     assert served.stdout("here").decode() == f"{served.work}\n"
 
 
+@both_systems_served
 def test_a_directory_made_anew_is_the_new_one(served: Workshop, tmp_path: Path) -> None:
     place = tmp_path / "remade"
     place.mkdir()
@@ -72,6 +82,7 @@ def test_a_directory_made_anew_is_the_new_one(served: Workshop, tmp_path: Path) 
     assert os.listdir(place) == ["second"]
 
 
+@both_systems_served
 def test_a_directory_that_is_gone_is_missed_even_by_who_was_there(served: Workshop, tmp_path: Path) -> None:
     place = tmp_path / "removed"
     place.mkdir()
@@ -80,6 +91,7 @@ def test_a_directory_that_is_gone_is_missed_even_by_who_was_there(served: Worksh
     assert served.attempt(served.run("true", cwd=str(place)).id).outcome == kinds.SPAWN_ERROR
 
 
+@both_systems_served
 def test_a_link_is_followed_at_every_start(served: Workshop, tmp_path: Path) -> None:
     link = tmp_path / "current"
     for release in ("one", "two"):
@@ -90,21 +102,25 @@ def test_a_link_is_followed_at_every_start(served: Workshop, tmp_path: Path) -> 
         assert (tmp_path / release / "here").exists()
 
 
+@both_systems_served
 def test_an_idle_worker_keeps_no_directory_busy(served: Workshop, tmp_path: Path) -> None:
     text(served, "true", cwd=str(tmp_path))
     at = Path(f"/proc/{served.worker().pid}/cwd")
     wait_until(lambda: os.readlink(at) != str(tmp_path), what="the worker to leave the directory")
 
 
+@both_systems_served
 def test_standard_input_is_at_its_end(served: Workshop) -> None:
     assert text(served, "cat; read x || echo end") == "end\n"
 
 
+@both_systems_served
 def test_only_the_three_standard_descriptors_are_open(served: Workshop) -> None:
     # The fourth is that of ls itself, for the listing.
     assert text(served, "ls /proc/self/fd").split() == ["0", "1", "2", "3"]
 
 
+@both_systems
 def test_descriptors_that_the_worker_was_started_with_stay_its_own(site: Workshop) -> None:
     reading, writing = os.pipe()
     try:
@@ -115,6 +131,7 @@ def test_descriptors_that_the_worker_was_started_with_stay_its_own(site: Worksho
         os.close(writing)
 
 
+@both_systems
 def test_a_worker_without_standard_descriptors_serves_as_well(site: Workshop) -> None:
     site.serve(prefix=["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"])
     job = site.run("cat; echo out; echo err >&2; ls /proc/self/fd")
@@ -123,6 +140,7 @@ def test_a_worker_without_standard_descriptors_serves_as_well(site: Workshop) ->
     assert site.stderr(job.id) == b"err\n"
 
 
+@both_systems_served
 def test_a_reader_that_stops_ends_its_writer(served: Workshop) -> None:
     assert text(served, "yes | head -1", timeout=20) == "y\n"
 
@@ -138,19 +156,23 @@ CARELESS = """
 import os, signal, sys
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
 signal.signal(signal.SIGINT, signal.SIG_IGN)
-signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGCHLD, signal.SIGUSR2])
 os.execv(sys.argv[1], sys.argv[1:])
 """
 
 
+@both_systems
 def test_no_signal_is_ignored_or_blocked(site: Workshop) -> None:
-    site.serve(prefix=[sys.executable, "-c", CARELESS])
-    status = text(site, "cat /proc/self/status")
+    process = site.serve(prefix=[sys.executable, "-c", CARELESS])
+    status = text(site, ["cat", "/proc/self/status"])  # a shell would change the mask itself
     assert _ignored(status) == set()
     blocked = next(line.split()[1] for line in status.splitlines() if line.startswith("SigBlk"))
     assert int(blocked, 16) == 0
+    process.terminate()
+    assert process.wait(20) == 0
 
 
+@both_systems_served
 def test_a_job_leads_a_process_group_of_its_own(served: Workshop) -> None:
     pid, group = text(served, "echo $$; ps -o pgid= -p $$ || cut -d' ' -f5 /proc/$$/stat").split()
     assert pid == group

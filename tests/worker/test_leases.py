@@ -10,7 +10,7 @@ import pytest
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.testing import wait_until
-from tests.worker.systems import both_systems, waits_for_app
+from tests.worker.systems import both_systems
 from tests.worker.workshop import Workshop, alive, descriptors, elapsed
 
 HANGS_ONCE = 'echo up; test "$QUEUECTL_ATTEMPT" -gt 1 || sleep 60'
@@ -50,7 +50,6 @@ def test_a_worker_that_cannot_renew_ends_its_commands_before_its_lease(short: Wo
     assert process.poll() is None
 
 
-@waits_for_app
 def test_commands_end_in_time_though_a_result_waits_for_the_store(short: Workshop) -> None:
     """The same, while the worker tries to store the result of another job."""
     short.serve("--concurrency", "2")

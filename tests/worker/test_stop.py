@@ -154,8 +154,8 @@ def test_a_storm_of_signals_at_a_supervisor_is_one_stop(site: Workshop) -> None:
     ids = [site.enqueue("trap 'sleep 0.2; exit 0' TERM; " + UNTIL_GO) for _ in range(2)]
     for id in ids:
         site.running(id)
-    for _ in range(50):
-        process.send_signal(signal.SIGTERM)
+    for number in range(50):
+        process.send_signal((signal.SIGTERM, signal.SIGINT)[number % 2])
     assert process.wait(20) == 0
     for id in ids:
         released(site, id)

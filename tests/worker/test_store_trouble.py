@@ -12,7 +12,6 @@ import pytest
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.testing import wait_until
-from tests.worker.systems import waits_for_app
 from tests.worker.workshop import Workshop, alive, elapsed
 
 UNTIL_GO = "echo up; while ! test -e go; do sleep 0.02; done"
@@ -37,7 +36,6 @@ def test_results_wait_for_a_locked_store(site: Workshop) -> None:
     assert process.poll() is None
 
 
-@waits_for_app
 def test_jobs_keep_their_time_while_the_store_is_locked(site: Workshop) -> None:
     """A worker that waits for the store still ends what is over its time, and nothing else."""
     site.serve("--concurrency", "3")
@@ -58,7 +56,6 @@ def test_jobs_keep_their_time_while_the_store_is_locked(site: Workshop) -> None:
     assert site.attempt(early).outcome == kinds.SUCCEEDED
 
 
-@waits_for_app
 def test_output_is_read_while_the_store_is_locked(site: Workshop) -> None:
     site.serve("--concurrency", "2")
     first = site.enqueue(UNTIL_GO)

@@ -56,9 +56,17 @@ def test_a_command_that_ignores_term_is_killed_after_the_grace(served: Workshop)
     assert (attempt.outcome, attempt.signal, attempt.exit_code) == (kinds.TIMEOUT, 9, None)
 
 
-@both_systems_served
 @pytest.mark.parametrize("escape", ESCAPES.values(), ids=ESCAPES.keys())
 def test_nothing_of_the_tree_survives_a_timeout(served: Workshop, escape: str) -> None:
+    assert_gone(served, escape)
+
+
+@both_systems_served
+def test_nothing_of_the_tree_survives_anywhere(served: Workshop) -> None:
+    assert_gone(served, ESCAPES["a double fork"])
+
+
+def assert_gone(served: Workshop, escape: str) -> None:
     job = served.run(escape, timeout="500ms")
     assert served.attempt(job.id).outcome == kinds.TIMEOUT
     escaped = int(served.stdout(job.id))

@@ -97,6 +97,11 @@ class Connection:
     def _pragma(self, name: str) -> int:
         return int(str(self._db.execute(f"PRAGMA {name}").get))
 
+    def be_patient(self, busy_ms: int) -> None:
+        """How long to wait for others from now on."""
+        self._busy_ms = busy_ms
+        self._db.set_busy_timeout(busy_ms)
+
     def relax_durability(self) -> None:
         """Do not wait for the disk at each commit: a power loss can then cost the last moments."""
         self._db.execute("PRAGMA synchronous = NORMAL")

@@ -49,6 +49,9 @@ class SqliteStore(JobWrites, JobReads, Coordination):
             self.connection.close()
             raise
 
+    def be_patient(self, busy_ms: int) -> None:
+        self.connection.be_patient(busy_ms)
+
     def relax_durability(self) -> None:
         self.connection.relax_durability()
 

@@ -72,7 +72,7 @@ class Executor:
             if error.errno in _SHORTAGES:
                 self._ledger.clear(index)
                 raise Shortage(os.strerror(error.errno)) from None
-            return Ended(job, self._not_started(job, error), index, 0.0)
+            return Ended(job, self._not_started(error), index, 0.0)
         failpoint("run.spawned")
         self._ledger.started(index, job.seq, pid)
         output = Output(self._logs_dir, job, inline=settings.output_inline, limit=settings.output_max)
@@ -87,11 +87,10 @@ class Executor:
         failpoint("run.running")
         return None
 
-    def _not_started(self, job: Job, error: OSError) -> Outcome:
+    def _not_started(self, error: OSError) -> Outcome:
         now = self._clock.now()
         outcome = Outcome(kinds.SPAWN_ERROR, started_at=now, finished_at=now)
-        what = job.cwd if error.filename == job.cwd and job.cwd else error.filename or "the command"
-        outcome.error = f"cannot start {what}: {error.strerror}"
+        outcome.error = f"cannot start {error.filename or 'the command'}: {error.strerror}"
         return outcome
 
     def _watch(self, child: Child) -> None:

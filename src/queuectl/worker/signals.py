@@ -24,13 +24,19 @@ class Signals:
         self._old = {signum: signal.signal(signum, self._stop) for signum in system.STOP_SIGNALS}
         self._old[system.RETIRE_SIGNAL] = signal.signal(system.RETIRE_SIGNAL, self._retire)
         self._old[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, self._child)
-        self._old[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        # A handler and not SIG_IGN, which our commands would inherit.
+        self._old[signal.SIGHUP] = signal.signal(signal.SIGHUP, self._ignore)
+        # A careless parent may have blocked some; we would not hear them, and neither would our commands.
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
     def _stop(self, _signum: int, _frame: FrameType | None) -> None:
         self.stops += 1
 
     def _retire(self, _signum: int, _frame: FrameType | None) -> None:
         self.retire = True
+
+    def _ignore(self, _signum: int, _frame: FrameType | None) -> None:
+        """A closing terminal is no reason to stop."""
 
     def _child(self, _signum: int, _frame: FrameType | None) -> None:
         self.child = True

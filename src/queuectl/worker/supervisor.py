@@ -107,12 +107,15 @@ class Supervisor:
             self._forwarded += 1
             if self._forwarded == 2:
                 self._urged = now
+            # The second is another signal than the first: two of one kind can arrive as one.
+            signum = signal.SIGTERM if self._forwarded == 1 else signal.SIGINT
             # A worker that is killed leaves its commands behind, so first it has its time to end them.
-            kill = now - self._urged > _INSIST_AFTER
+            if now - self._urged > _INSIST_AFTER:
+                signum = signal.SIGKILL
             for slot in self._slots:
                 if slot.process is not None:
                     # Our own child and not reaped yet: the number cannot mean anybody else.
-                    slot.process.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
+                    slot.process.send_signal(signum)
 
     def _collect(self) -> None:
         for slot in self._slots[:]:
