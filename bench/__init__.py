@@ -1,4 +1,4 @@
 """What is measured, against which peers. `make bench` prints one table of ratios.
 
-These machines are noisy: contestants alternate, medians count, and a figure is a ratio wherever there is a peer.
+Machines are noisy: contestants alternate, medians count, and a figure is a ratio wherever there is a peer.
 """

@@ -23,6 +23,7 @@ class Home:
         self.path = path
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("QUEUECTL_")}
         self.env["QUEUECTL_HOME"] = str(path)
+        self.env.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program is compiled once
 
     def queuectl(self, *args: str) -> str:
         return subprocess.run(

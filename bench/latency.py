@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from bench.home import fresh_home
@@ -17,7 +18,7 @@ def measure(*, jobs: int = 200, idle_seconds: float = 10.0) -> list[Result]:
             job = queue.enqueue("true")
             wait_until(lambda id=job.id: queue.get(id).state == "completed")  # type: ignore[misc]
             (attempt,) = queue.attempts(queue.get(job.id))
-            waits.append(max(attempt.started_at - before, 0))
+            waits.append(max((attempt.started_at or 0) - before, 0))
         began, used = time.monotonic(), _cpu_seconds(pid)
         time.sleep(idle_seconds)
         idle = (_cpu_seconds(pid) - used) / (time.monotonic() - began) * 100
@@ -33,8 +34,6 @@ def measure(*, jobs: int = 200, idle_seconds: float = 10.0) -> list[Result]:
 def _cpu_seconds(pid: int) -> float:
     """From schedstat: nanoseconds on the CPU, finer than the clock ticks of stat."""
     total = 0
-    import os
-
     for task in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{task}/schedstat") as file:
             total += int(file.read().split()[0])

@@ -7,7 +7,7 @@ import time
 from bench.home import fresh_home
 from bench.table import Result, median
 from queuectl.config.settings import Settings
-from queuectl.core.lifecycle import decide
+from queuectl.core.lifecycle import Report, decide
 from queuectl.core.outcome import SUCCEEDED, Outcome
 from queuectl.store.messages import Ask
 from queuectl.worker.membership import Membership
@@ -20,7 +20,8 @@ def claim_and_finish(count: int, batch: int) -> float:
         store, policy = queue.store, Settings().policy
         me = Membership(store, concurrency=batch, queues=None, supervisor=None)
         me.register(store, 60_000, queue.clock.now())
-        reports, done, round_ = [], 0, 0
+        reports: list[Report] = []
+        done = round_ = 0
         began = time.perf_counter()
         while done < count:
             now = queue.clock.now()

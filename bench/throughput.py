@@ -34,7 +34,7 @@ def queuectl(command: str, count: int) -> float:
         )[0]
         done = queue.stats().counts["completed"]
     assert done == count, f"{done} of {count} completed"
-    return count / ((ended - began) / 1000)
+    return float(count / ((ended - began) / 1000))
 
 
 def measure(*, rounds: int = 5, count: int = 3000) -> list[Result]:
