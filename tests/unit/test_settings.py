@@ -51,7 +51,7 @@ def test_default_then_file_then_database_then_environment(
     monkeypatch.setenv("QUEUECTL_MAX_RETRIES", "30")
     settings = load(stored)
     assert (settings.max_retries, settings.backoff_base, settings.kill_grace) == (30, 4.0, 60_000)
-    assert settings.claim_ahead == 64
+    assert settings.claim_ahead == 128
     origins = {name: origin for name, (_, origin) in gather(stored).items()}
     assert origins == {
         "max-retries": "environment",

@@ -143,3 +143,19 @@ def test_a_pause_shorter_than_the_lease_is_nothing(site: Workshop) -> None:
     assert (job.state, job.attempts) == (states.COMPLETED, 1)
     assert process.poll() is None
     assert other.poll() is None
+
+
+def test_a_worker_that_comes_back_waits_for_the_store(site: Workshop) -> None:
+    """It was declared dead and wants to register anew, but somebody holds the store."""
+    site.config(worker_heartbeat_interval="100ms")
+    stand_still = {"QUEUECTL_ENABLE_FAILPOINTS": "1", "QUEUECTL_FAILPOINT": "run.exited=sleep:0.3"}
+    process = site.serve(env=stand_still)
+    id = site.enqueue(HANGS_ONCE)
+    site.running(id)
+    wait_until(lambda: site.jobs.store.bury(site.worker()))
+    wait_until(lambda: "was declared dead" in site.log)
+    took = elapsed()
+    with site.locked():
+        wait_until(lambda: took() > 1.5)
+    assert process.poll() is None, site.log
+    assert site.ended(id).state == states.COMPLETED

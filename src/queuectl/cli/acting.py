@@ -114,8 +114,9 @@ def _on_ids(queue: Queue, options: argparse.Namespace, action: Action) -> int:
     settled, failed = _sort_out(action.settle(queue, jobs), single=single, as_json=options.json)
     if not options.json:
         for job in settled:
-            # One that runs on has been asked to stop, and its worker will do it.
-            done = "is being stopped" if job.state == PROCESSING else action.done
+            # One that could be stopped while it runs and still does has been asked to; its worker will do it.
+            asked = job.state == PROCESSING and PROCESSING in action.sources
+            done = "is being stopped" if asked else action.done
             print(f"✓ Job {clean(job.id)} {done}")
     elif single:
         print_json(settled[0].to_dict())

@@ -35,8 +35,11 @@ class Coordination:
 
         All workers of a file are on one machine, and the lease clock begins anew when that boots.
         """
-        boot = system.Identity.decode(worker.identity).boot
-        return worker.lease_until < self.lease_clock() or boot != system.boot_id()
+        if worker.lease_until < self.lease_clock():
+            return True
+        identity = system.Identity.decode(worker.identity)
+        # Asked again by the process: where there is no boot id, setting the clock looks like another boot.
+        return identity.boot != system.boot_id() and system.liveness(identity, same_host=True) == system.DEAD
 
     def register(self, worker: Worker, lease_ms: int) -> None:
         worker.lease_until = self.lease_clock() + lease_ms
