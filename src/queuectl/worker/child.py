@@ -29,11 +29,13 @@ class Child:
 
     __slots__ = (
         "_error",
+        "_finished_at",
         "_kill_at",
         "_killed_at",
         "_usage",
         "began",
         "deadline",
+        "ended_at",
         "fds",
         "index",
         "job",
@@ -54,6 +56,8 @@ class Child:
         self.began = 0.0
         self.started_at = 0
         self.deadline = NEVER
+        self.ended_at = NEVER
+        self._finished_at = 0
         self.watched = False
         self.status: int | None = None  # of waitpid, once the command itself has ended
         self.stop_kind: str | None = None  # why we are ending it
@@ -114,9 +118,11 @@ class Child:
             self.output.show()
         return self.deadline
 
-    def ended(self, status: int, usage: resource.struct_rusage) -> None:
+    def ended(self, status: int, usage: resource.struct_rusage, now: float, now_ms: int) -> None:
         self.status = status
         self._usage = usage
+        self.ended_at = now
+        self._finished_at = now_ms
 
     def gone(self, now: float) -> bool:
         """Whether the attempt is over: the command, and if we are ending it, its whole tree."""
@@ -142,9 +148,9 @@ class Child:
         except OSError:
             return None
 
-    def outcome(self, now_ms: int) -> Outcome:
+    def outcome(self) -> Outcome:
         """How it ended, with everything worth keeping."""
-        result = Outcome(kinds.SUCCEEDED, started_at=self.started_at, finished_at=now_ms)
+        result = Outcome(kinds.SUCCEEDED, started_at=self.started_at, finished_at=self._finished_at)
         assert self.status is not None
         code = os.waitstatus_to_exitcode(self.status)
         if code < 0:

@@ -127,7 +127,7 @@ class Executor:
             child = self._children.get(pid)
             if child is None:
                 continue
-            child.ended(status, usage)
+            child.ended(status, usage, self._clock.monotonic(), self._clock.now())
             failpoint("run.exited")
             if child.stop_kind is None:
                 del self._children[pid]
@@ -181,11 +181,10 @@ class Executor:
 
     def conclude(self, child: Child) -> Ended:
         """Read the rest of its output and say how it ended."""
-        now = self._clock.monotonic()
-        child.drain(now)
+        child.drain(child.ended_at)
         if child.watched:
             for fd in child.fds:
                 del self._by_fd[fd]  # closing takes it out of the epoll set as well
         child.close()
         failpoint("run.reaped")
-        return Ended(child.job, child.outcome(self._clock.now()), child.index, now - child.began)
+        return Ended(child.job, child.outcome(), child.index, child.ended_at - child.began)

@@ -11,7 +11,7 @@ import os
 
 from queuectl import system
 from queuectl.core.chunks import STDERR, STDOUT
-from queuectl.worker.spawn import make_spawner
+from queuectl.worker.spawn import candidates, make_spawner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,13 +24,14 @@ _TOKEN = system.TOKEN_VARIABLE.encode()
 class Launch:
     """A command that is ready to be started."""
 
-    __slots__ = ("_reading", "argv", "environment", "err", "job", "out", "program")
+    __slots__ = ("_reading", "argv", "candidates", "environment", "err", "job", "out", "program")
 
     def __init__(self, job: Job, program: str, argv: list[bytes], environment: list[bytes]) -> None:
         self.job = job
         self.program = program
         self.argv = argv
         self.environment = environment
+        self.candidates = candidates(program, environment)  # where the program may be
         out_read, self.out = os.pipe2(os.O_CLOEXEC)
         try:
             err_read, self.err = os.pipe2(os.O_CLOEXEC)
@@ -88,14 +89,7 @@ class Launcher:
         else:
             launch = self._ready(job)
         try:
-            pid = self._spawner.spawn(
-                launch.argv,
-                launch.environment,
-                job.cwd or self._home_dir,
-                launch.out,
-                launch.err,
-                program=launch.program,
-            )
+            pid = self._spawner.spawn(launch, job.cwd or self._home_dir)
         except BaseException:
             launch.discard()
             raise

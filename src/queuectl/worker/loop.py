@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from queuectl.worker.membership import Membership
     from queuectl.worker.signals import Signals
 
+_CONCLUDE_WITHIN = 0.02  # seconds
+_CONCLUDE_MOST = 32
 _PREPARE = 2  # commands to have ready before a slot is free
 _FENCE_MARGIN = 2.0  # on top of the kill grace: our commands are gone before the lease ends
 
@@ -110,9 +112,10 @@ class Loop:
                 self._fence_ourselves()
             self._ended += self._executor.on_time()
             self._refill()
-            for child in self._ended:
-                self._report(self._executor.conclude(child))
-            self._ended.clear()
+            if self._ended and self._is_time_to_conclude():
+                for child in self._ended:
+                    self._report(self._executor.conclude(child))
+                self._ended.clear()
             if self._desk.is_due(len(self._executor), self._me) and not self._poll.poll(0):
                 # Nothing else is ready, so now is the time for the disk.
                 self._desk.exchange(len(self._executor), self._me)
@@ -144,6 +147,18 @@ class Loop:
                 self._signals.child = True
         self._start_jobs()
 
+    def _is_time_to_conclude(self) -> bool:
+        """Whether to look closer at what has ended. At once, unless more commands stand ready to be started.
+
+        In a flood, short turns that only start the next command keep the slots busy; the rest is done for
+        many at a time.
+        """
+        return (
+            not self._desk.ahead
+            or len(self._ended) >= _CONCLUDE_MOST
+            or self._clock.monotonic() - self._ended[0].ended_at >= _CONCLUDE_WITHIN
+        )
+
     def _wait(self, seconds: float) -> None:
         events = self._poll.poll(max(seconds, 0))
         if self._signals.child:
@@ -162,6 +177,8 @@ class Loop:
         if self.ended or self._signals.child:
             return 0.0
         until = min(self._executor.next_time, self._desk.wake_at(), self._stop_at)
+        if self._ended:
+            until = min(until, self._ended[0].ended_at + _CONCLUDE_WITHIN)
         if len(self._executor) and not self._desk.cut_off:
             until = min(until, self._fence_at())
         return until - self._clock.monotonic()
@@ -246,7 +263,7 @@ class Loop:
         if self._clock.monotonic() >= self._stop_at:
             self._stop_at = NEVER
             self._executor.stop_all(kinds.RELEASED, "stopped with its worker", self._executor.kill_grace)
-        self.ended = not len(self._executor) and not self._desk.reports
+        self.ended = not len(self._executor) and not self._ended and not self._desk.reports
 
     def _orphaned(self) -> None:
         """Our supervisor is gone. In the background we carry on; in the foreground nobody may outlive it."""

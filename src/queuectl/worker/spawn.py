@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
+    from queuectl.worker.launcher import Launch
+
     class Spawner(Protocol):
         """Starts a program with our null device as stdin; OSError names the directory or the program."""
 
-        def spawn(
-            self, argv: list[bytes], environment: list[bytes], cwd: str, out: int, err: int, *, program: str
-        ) -> int: ...
+        def spawn(self, launch: Launch, cwd: str) -> int: ...
 
         def rest(self, home: str) -> None: ...
 
@@ -52,13 +52,11 @@ class ForkExec:
         # One for all starts: vfork returns when the child has either begun its program or written here.
         self._errors, self._errors_in = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
-    def spawn(
-        self, argv: list[bytes], environment: list[bytes], cwd: str, out: int, err: int, *, program: str
-    ) -> int:
+    def spawn(self, launch: Launch, cwd: str) -> int:
         # fmt: off
         pid = self._fork_exec(
-            argv, _candidates(program, environment), False, (), cwd, environment,
-            self._null, -1, -1, out, -1, err, self._errors, self._errors_in,
+            launch.argv, launch.candidates, False, (), cwd, launch.environment,
+            self._null, -1, -1, launch.out, -1, launch.err, self._errors, self._errors_in,
             True, False, 0, None, None, None, -1, None, True,
         )
         # fmt: on
@@ -70,7 +68,7 @@ class ForkExec:
         _, number, stage = message.split(b":", 2)
         code = int(number, 16)
         # "noexec", from 3.13 on "noexec:chdir".
-        raise OSError(code, os.strerror(code), cwd if stage.startswith(b"noexec") else program)
+        raise OSError(code, os.strerror(code), cwd if stage.startswith(b"noexec") else launch.program)
 
     def rest(self, home: str) -> None:
         """We never leave our own directory."""
@@ -87,22 +85,20 @@ class PosixSpawn:
         self._null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._away = False
 
-    def spawn(
-        self, argv: list[bytes], environment: list[bytes], cwd: str, out: int, err: int, *, program: str
-    ) -> int:
+    def spawn(self, launch: Launch, cwd: str) -> int:
         # Nothing in this process uses a relative path. Each time, even for the same name: it may mean another
         # directory by now.
         os.chdir(cwd)
         self._away = True
-        spawn = os.posix_spawn if "/" in program else os.posix_spawnp
+        spawn = os.posix_spawn if "/" in launch.program else os.posix_spawnp
         return spawn(
-            program,
-            argv,
-            dict(entry.split(b"=", 1) for entry in environment),
+            launch.program,
+            launch.argv,
+            dict(entry.split(b"=", 1) for entry in launch.environment),
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, self._null, 0),
-                (os.POSIX_SPAWN_DUP2, out, 1),
-                (os.POSIX_SPAWN_DUP2, err, 2),
+                (os.POSIX_SPAWN_DUP2, launch.out, 1),
+                (os.POSIX_SPAWN_DUP2, launch.err, 2),
             ],
             setpgroup=0,
             setsigdef=_RESET_SIGNALS,
@@ -121,7 +117,7 @@ class PosixSpawn:
         os.close(self._null)
 
 
-def _candidates(program: str, environment: list[bytes]) -> tuple[bytes, ...]:
+def candidates(program: str, environment: list[bytes]) -> tuple[bytes, ...]:
     """Where the program may be: as named, or in the directories of the command's own PATH."""
     name = os.fsencode(program)
     if b"/" in name:
