@@ -182,6 +182,7 @@ def run_supervisor(command: list[str], count: int, url: str | None) -> None:
     from queuectl import events
     from queuectl.clock import SYSTEM_CLOCK
     from queuectl.paths import locate, make_private_dir
+    from queuectl.upkeep.rescuer import rescue
     from queuectl.worker.log import Log
     from queuectl.worker.signals import Signals
     from queuectl.worker.supervisor import Supervisor
@@ -189,3 +190,6 @@ def run_supervisor(command: list[str], count: int, url: str | None) -> None:
     run_dir = make_private_dir(locate(url).run_dir)
     events.subscribe(Log(SYSTEM_CLOCK, verbose=True))
     Supervisor(command, count, run_dir, SYSTEM_CLOCK, Signals()).run()
+    # A worker may have crashed while we were stopping, and nobody else may be left to free its jobs.
+    with open_queue(url, create=False) as queue:
+        rescue(queue.store, queue.settings, queue.clock.now())

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Stopped", "Worker", "start_background", "stop_workers", "worker_command"]
 
 _START_WITHIN = 20.0
+_START_EACH = 0.5
 _ESCALATE_AFTER = 5.0  # seconds beyond the grace times: then the worker itself is killed
 _DIE_WITHIN = 2.0  # seconds from a deadly signal until the process is gone
 
@@ -72,7 +73,7 @@ def start_background(
 
 
 def _await_workers(queue: Queue, process: subprocess.Popen[bytes], count: int, log: str) -> list[Worker]:
-    deadline = time.monotonic() + _START_WITHIN
+    deadline = time.monotonic() + _START_WITHIN + count * _START_EACH
     while time.monotonic() < deadline:
         mine = [w for w in queue.store.workers() if w.supervisor == process.pid]
         if len(mine) >= count:
@@ -80,6 +81,7 @@ def _await_workers(queue: Queue, process: subprocess.Popen[bytes], count: int, l
         if process.poll() is not None:
             break
         queue.wait_for_change(min(deadline, time.monotonic() + 0.2))
+    process.terminate()  # or it would go on trying behind our back
     raise QueuectlError("the workers did not start", f"their log says why: {log}")
 
 
@@ -126,7 +128,8 @@ def stop_workers(
         queue.wait_for_change(time.monotonic() + 0.05)
     if left or parents:
         _kill(left, parents)
-        rescue(store, settings, queue.clock.now())
+    # Always: one of them may have crashed on the way, and nobody else is left to free its jobs.
+    rescue(store, settings, queue.clock.now())
     return Stopped(chosen, left)
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from queuectl.store.messages import Stats
 
 # Jobs of a batch go to the store this many at a time, all in one transaction. Up to READ_AHEAD are read
-# before that transaction begins, so that a slow producer on stdin does not hold the write lock.
+# before it begins; more are collected beside the store first. A slow producer on stdin never holds the lock.
 CHUNK = 1_000
 READ_AHEAD = 100_000
 _REMOVE_CHUNK = 1_000
@@ -112,7 +112,10 @@ class Queue:
         while True:
             batches = self._batches(first, source, progress)
             try:
-                new = self.store.enqueue(batches, self.clock.now(), skip=skip)
+                if len(first) < READ_AHEAD:
+                    new = self.store.enqueue(batches, self.clock.now(), skip=skip)
+                else:
+                    new = self.store.enqueue_staged(batches, self.clock.now(), skip=skip)
                 break
             except DuplicateId:
                 # Two processes can make the same id in the same millisecond, once in 33 million times.

@@ -177,3 +177,25 @@ def test_ids_that_are_no_text_are_refused_not_a_crash(store: Store) -> None:
     with pytest.raises(InvalidInput, match="not text"):
         store.enqueue([[new_job("a", cwd="/\udcff")]], NOW)
     assert store.count(EVERYTHING) == 0
+
+
+def test_a_staged_batch_is_all_or_nothing_too(store: Store) -> None:
+    assert store.enqueue_staged([[new_job(id="a"), new_job(id="b")], [new_job(id="c")]], NOW) == 3
+    with pytest.raises(DuplicateId, match="job b exists already"):
+        store.enqueue_staged([[new_job(id="d")], [new_job(id="b")]], NOW)
+    with pytest.raises(DuplicateId, match="e is given twice"):
+        store.enqueue_staged([[new_job(id="e")], [new_job(id="e")]], NOW)
+    assert store.enqueue_staged([[new_job(id="b"), new_job(id="f")]], NOW, skip=True) == 1
+    assert [job.id for job in store.page(JobFilter(), limit=10)] == ["a", "b", "c", "f"]
+
+
+def test_while_a_batch_is_staged_others_can_write(engine: Engine) -> None:
+    one, other = engine.open(), engine.open()
+
+    def batches() -> Iterator[list[NewJob]]:
+        yield [new_job(id="slow1")]
+        assert other.enqueue([[new_job(id="quick")]], NOW) == 1
+        yield [new_job(id="slow2")]
+
+    assert one.enqueue_staged(batches(), NOW) == 2
+    assert {job.id for job in one.page(JobFilter(), limit=10)} == {"quick", "slow1", "slow2"}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 from queuectl.testing import wait_until
@@ -103,6 +105,51 @@ def test_a_stopped_worker_that_wakes_after_its_lease_cannot_change_the_job(site:
         assert [(a.outcome, a.worker_id, a.claim) for a in queue.attempts(queue.get("job"))] == history
     assert [outcome for outcome, _, _ in history] == ["lost", "succeeded"]
     check(site, ["job"])
+
+
+def test_a_worker_that_sleeps_through_its_lease_starts_nothing_it_held_ahead(site: Site) -> None:
+    """What it had claimed but not started is run by others; on waking it must not be run again."""
+    site.configure(**{"worker-heartbeat-interval": "0.3", "worker-lease": "1.5", "kill-grace": "0.2"})
+    lines = "".join(json.dumps({"id": f"s{n:03}", "command": "true"}) + "\n" for n in range(200))
+    site.ok("enqueue", "-f", "-", input=lines)
+    long = [f"long{n}" for n in range(4)]
+    for id in long:
+        site.ok("enqueue", "--id", id, "--command", RECORD + "sleep 0.3")
+    site.start()
+    wait_until(lambda: runs(site)["long0"] == 1, what="the first long job")
+    (sleeper,) = site.workers()
+    os.kill(sleeper, signal.SIGSTOP)
+    site.start()
+    settle(site)
+    before = runs(site)
+    os.kill(sleeper, signal.SIGCONT)
+    with site.queue() as queue:
+        wait_until(
+            lambda: [w.state for w in queue.store.workers()] == ["alive", "alive"],
+            what="the sleeper to come back under a new name",
+        )
+    assert runs(site) == before
+    check(site, long)
+
+
+def test_a_worker_that_crashes_while_it_is_being_stopped_leaves_nothing_behind(site: Site) -> None:
+    site.ok("enqueue", "--id", "job", "--command", RECORD + "sleep 60")
+    site.start(count=2)
+    wait_until(lambda: runs(site)["job"] == 1, what="the run")
+    with site.queue() as queue:
+        owner = next(w for w in queue.store.workers() if w.id == queue.get("job").worker_id)
+        stop = subprocess.Popen(
+            [sys.executable, "-m", "queuectl", "worker", "stop", "--timeout", "20"],
+            env=site.env,
+            cwd=site.work,
+        )
+        wait_until(
+            lambda: any(w.id == owner.id and w.control for w in queue.store.workers()), what="the request"
+        )
+        os.kill(owner.pid, signal.SIGKILL)
+        assert stop.wait(timeout=30) == 0
+        assert queue.get("job").state == "pending"
+    assert site.pids() == []
 
 
 def test_a_job_that_kills_its_worker_runs_out_of_attempts(site: Site) -> None:

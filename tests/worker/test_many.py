@@ -78,6 +78,10 @@ def test_long_jobs_do_not_keep_others_waiting(site: Workshop, slots: int) -> Non
     site.ended(*long)
 
 
+@pytest.mark.skipif(
+    os.environ.get("QUEUECTL_PORTABLE") == "1",
+    reason="only Linux has subreapers; elsewhere init adopts orphans",
+)
 def test_orphans_of_commands_are_adopted_and_buried(site: Workshop) -> None:
     process = site.serve()
     job = site.run("(setsid sleep 60 & echo $!)")

@@ -41,6 +41,8 @@ ALIASES = {
     "log": "logs",
 }
 
+_WORDS_FOR_OPTIONS = {"help": "--help", "version": "--version"}
+
 _USAGE = "usage: queuectl [--db FILE] COMMAND [options]"
 _EXAMPLES = """examples:
   queuectl enqueue "echo hello"        store a job
@@ -106,6 +108,8 @@ def _let_go_of_stdout() -> None:
 
 def _dispatch(words: list[str]) -> int:
     leading, command, rest = _split(words)
+    if command in _WORDS_FOR_OPTIONS and not rest:
+        leading, command = [*leading, _WORDS_FOR_OPTIONS[command]], None
     if command is None:
         return _without_command(leading)
     name = ALIASES.get(command, command)
@@ -157,6 +161,8 @@ def _help() -> str:
 def _unknown(command: str) -> InvalidInput:
     from difflib import get_close_matches
 
+    if command in ("start", "stop", "restart"):
+        return InvalidInput(f"unknown command {command!r}", f"did you mean: queuectl worker {command}")
     near = get_close_matches(command, [*COMMANDS, *ALIASES], n=1, cutoff=0.6)
     hint = f"did you mean: queuectl {near[0]}" if near else "queuectl --help shows the commands"
     return InvalidInput(f"unknown command {command[:60]!r}", hint)

@@ -42,9 +42,9 @@ class Coordination:
         return identity.boot != system.boot_id() and system.liveness(identity, same_host=True) == system.DEAD
 
     def register(self, worker: Worker, lease_ms: int) -> None:
-        worker.lease_until = self.lease_clock() + lease_ms
         marks = ", ".join("?" * len(WORKER_COLUMNS))
         with self.connection.write("register") as db:
+            worker.lease_until = self.lease_clock() + lease_ms  # we may have waited for the lock
             db.run(
                 f"INSERT INTO workers ({_WORKER_COLUMNS}) VALUES ({marks})",
                 [getattr(worker, name) for name in WORKER_COLUMNS],

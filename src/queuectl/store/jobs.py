@@ -1,4 +1,4 @@
-"""What changes jobs: enqueue, exchange (finish + claim), and what a person asks for.
+"""What changes jobs: exchange (finish + claim), and what a person asks for.
 
 Portable SQL beside the method that uses it. Storing results is left to `results`.
 """
@@ -7,64 +7,28 @@ from __future__ import annotations
 
 from queuectl.core import states
 from queuectl.core.job import JOB_COLUMNS, job_from_row
-from queuectl.errors import DuplicateId, WorkerFenced
-from queuectl.store.connection import Clash
+from queuectl.errors import WorkerFenced
 from queuectl.store.filters import where
+from queuectl.store.intake import Intake
 from queuectl.store.messages import Exchange
 from queuectl.store.results import Results
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    from queuectl.core.job import Job, NewJob
+    from queuectl.core.job import Job
     from queuectl.core.lifecycle import Report
     from queuectl.store.connection import Connection
     from queuectl.store.messages import Ask, JobFilter
 
 _COLUMNS = ", ".join(JOB_COLUMNS)
 
-_INSERT = (
-    "INSERT INTO jobs (id, command, argv, queue, state, priority, attempts, max_retries, lost, "
-    "runs, backoff_strategy, backoff_base, backoff_max, retry_delay, timeout, run_at, created_at, "
-    "updated_at, cwd, env, tags, cancel_requested) "
-    "VALUES (?, ?, ?, ?, ?, ?, 0, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"
-)
 
-
-class JobWrites(Results):
+class JobWrites(Intake, Results):
     """Mixed into a store; needs `self.connection`."""
 
     connection: Connection
-
-    # --- enqueue ----------------------------------------------------------------------------------
-
-    def enqueue(self, batches: Iterable[Sequence[NewJob]], now: int, *, skip: bool = False) -> int:
-        """Store all jobs of all batches in one transaction; returns how many are new.
-
-        Ids are made by the caller, so that a repeated call after an unknown commit finds its own
-        rows. With `skip`, a job whose id exists is left as it is; otherwise that is an error and
-        nothing is stored.
-        """
-        new = 0
-        part: Sequence[NewJob] = ()
-        try:
-            with self.connection.write("enqueue") as db:
-                for jobs in batches:
-                    for sql, part in _by_rule(jobs) if skip else [(_INSERT, jobs)]:
-                        new += db.many(sql, [_insert_values(job, now) for job in part])
-        except Clash as clash:
-            # All was rolled back by now: what is found under that id was there before this call.
-            raise self._duplicate(part[clash.done].id) from None
-        return new
-
-    def _duplicate(self, id: str | None) -> DuplicateId:
-        found = self.connection.one("SELECT state FROM jobs WHERE id = ?", (id,))
-        if found is None:
-            return DuplicateId(f"the id {id} is given twice", "every job needs an id of its own", id=id)
-        return DuplicateId(
-            f"job {id} exists already ({found[0]})", "choose another id, or give --if-exists skip", id=id
-        )
 
     # --- a worker's exchange ----------------------------------------------------------------------
 
@@ -79,7 +43,8 @@ class JobWrites(Results):
             stale = self._finish(reports, worker_id, host, now) if reports else []
             self._promote(now)
             jobs = self._claim(ask, now) if ask is not None and ask.limit > 0 else []
-        due = None if ask is None or len(jobs) >= ask.limit else self.next_due()
+            # Inside: an error after the commit would leave claims that nobody knows of.
+            due = None if ask is None or len(jobs) >= ask.limit else self.next_due()
         return Exchange(jobs, stale, due)
 
     def _promote(self, now: int) -> int:
@@ -208,43 +173,6 @@ class JobWrites(Results):
             db.many("DELETE FROM attempts WHERE job_seq = ?", found)
             db.many("DELETE FROM jobs WHERE seq = ?", found)
         return len(found), [str(row[0]) for row in logs]
-
-
-def _by_rule(jobs: Sequence[NewJob]) -> Iterator[tuple[str, Sequence[NewJob]]]:
-    """The jobs in their order, in parts that are inserted alike.
-
-    An id of our own making that exists is an accident, never a repeat: to skip the job would be
-    to lose it.
-    """
-    from itertools import groupby
-
-    for made, part in groupby(jobs, lambda job: job.made):
-        yield (_INSERT if made else _INSERT + " ON CONFLICT (id) DO NOTHING"), list(part)
-
-
-def _insert_values(job: NewJob, now: int) -> tuple[object, ...]:
-    run_at = job.run_at
-    later = run_at is not None and run_at > now
-    return (
-        job.id,
-        job.command,
-        job.argv,
-        job.queue,
-        "scheduled" if later else "pending",
-        job.priority,
-        job.max_retries,
-        job.backoff_strategy,
-        job.backoff_base,
-        job.backoff_max,
-        job.retry_delay,
-        job.timeout,
-        run_at if later else now,
-        now,
-        now,
-        job.cwd,
-        job.env,
-        job.tags,
-    )
 
 
 _PRIORITY = JOB_COLUMNS.index("priority")

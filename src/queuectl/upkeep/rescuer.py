@@ -52,8 +52,9 @@ def _free(worker: Worker, store: Store, settings: Settings, now: int) -> int:
     run_dir = store.location.run_dir
     jobs = store.claimed_by(worker.id)
     pids = _started(os.path.join(run_dir, worker.id + ".ledger"), worker)
-    if worker.host == system.hostname():
-        # Before anybody may run them again, what is left of their processes is gone.
+    if system.Identity.decode(worker.identity).boot == system.boot_id():
+        # On this machine, whatever it is called by now: before anybody may run them again, what is left of
+        # their processes is gone.
         _kill_remains(jobs, pids or {}, worker.session)
     reports = [decide(job, _verdict(job, pids, worker, store, now), settings.policy, now=now) for job in jobs]
     stale = store.finish(reports, worker.id, worker.host, now)

@@ -124,11 +124,19 @@ class Child:
         self.ended_at = now
         self._finished_at = now_ms
 
+    def give_up(self, now: float, now_ms: int) -> None:
+        """It does not end whatever we do; its slot is needed."""
+        if self.status is None:
+            self.ended_at = now
+            self._finished_at = now_ms
+
     def gone(self, now: float) -> bool:
         """Whether the attempt is over: the command, and if we are ending it, its whole tree."""
+        if now - self._killed_at > _GIVE_UP:
+            return True
         if self.status is None:
             return False
-        if self.stop_kind is None or now - self._killed_at > _GIVE_UP:
+        if self.stop_kind is None:
             return True
         return not system.group_alive(self.pid) and self._escaped() == []
 
@@ -151,9 +159,11 @@ class Child:
     def outcome(self) -> Outcome:
         """How it ended, with everything worth keeping."""
         result = Outcome(kinds.SUCCEEDED, started_at=self.started_at, finished_at=self._finished_at)
-        assert self.status is not None
-        code = os.waitstatus_to_exitcode(self.status)
-        if code < 0:
+        # No status: it is stuck in the kernel and could not even be killed.
+        code = 0 if self.status is None else os.waitstatus_to_exitcode(self.status)
+        if self.status is None:
+            self._error = f"{self._error or 'stopped'}; it could not be killed"
+        elif code < 0:
             result.signal = -code
         else:
             result.exit_code = code

@@ -139,7 +139,7 @@ class Desk:
 
     def wake_at(self) -> float:
         """The (monotonic) time at which `is_due` may change its answer by itself."""
-        until = self._next_poll
+        until = max(self._next_poll, self.not_before)
         if self.reports:
             until = min(until, max(self._first_report + _REPORT_WITHIN, self.not_before))
         if self.ahead:

@@ -147,6 +147,7 @@ class Executor:
             if child.stop_kind is None and now >= child.deadline:
                 self._time_out(child, now)
             if child.stop_kind is not None and child.gone(now):
+                child.give_up(now, self._clock.now())
                 del self._children[child.pid]
                 ended.append(child)
             else:

@@ -47,6 +47,7 @@ class Heart(threading.Thread):
         self._wake = wake
         self._upkeep = upkeep
         self._now = threading.Event()
+        self._lock = threading.Lock()  # of what belongs to one incarnation
         self._ending = False
         self._failing = False
         self.worker_id = ""
@@ -60,9 +61,10 @@ class Heart(threading.Thread):
 
     def adopt(self, worker_id: str) -> None:
         """Beat for this incarnation from now on; it has just been registered."""
-        self.worker_id = worker_id
-        self.confirmed = self._clock.monotonic()
-        self.fenced = False
+        with self._lock:
+            self.worker_id = worker_id
+            self.confirmed = self._clock.monotonic()
+            self.fenced = False
 
     def beat_now(self) -> None:
         self._now.set()
@@ -93,7 +95,8 @@ class Heart(threading.Thread):
             for service in self._upkeep:
                 service(store, self.settings, self._clock.now())
         except WorkerFenced:
-            self.fenced = self.worker_id == worker_id  # unless it was renewed in the meantime
+            with self._lock:
+                self.fenced = self.worker_id == worker_id  # unless it was renewed in the meantime
             self._tell()
         except OSError as error:  # the machine has no room for our upkeep now
             emit("heart.failed", error=str(error))

@@ -32,9 +32,9 @@ class Launch:
         self.argv = argv
         self.environment = environment
         self.candidates = candidates(program, environment)  # where the program may be
-        out_read, self.out = os.pipe2(os.O_CLOEXEC)
+        out_read, self.out = os.pipe()
         try:
-            err_read, self.err = os.pipe2(os.O_CLOEXEC)
+            err_read, self.err = os.pipe()
         except OSError:
             os.close(out_read)
             os.close(self.out)

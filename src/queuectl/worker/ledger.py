@@ -24,7 +24,8 @@ class Ledger:
     def __init__(self, path: str, capacity: int) -> None:
         self.path = path
         fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        os.ftruncate(fd, capacity * _PAIR.size)
+        # Not a file with holes: writing to one on a full disk would be a SIGBUS.
+        os.write(fd, bytes(capacity * _PAIR.size))
         self._map = mmap.mmap(fd, capacity * _PAIR.size)
         os.close(fd)
         self._free = list(range(capacity))

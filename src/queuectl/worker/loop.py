@@ -190,7 +190,8 @@ class Loop:
     def _start_jobs(self) -> None:
         desk = self._desk
         free = self._me.concurrency - len(self._executor)
-        while desk.ahead and free > 0 and not desk.cut_off and self._clock.monotonic() >= desk.not_before:
+        # Looked at anew each time: whoever has slept must not start what may be somebody else's by now.
+        while desk.ahead and free > 0 and desk.not_before <= self._clock.monotonic() < self._fence_at():
             job = desk.ahead.popleft()
             try:
                 failed = self._executor.start(job, desk.settings)
@@ -278,16 +279,19 @@ class Loop:
 
     def _fence_at(self) -> float:
         """When to end our own commands because the lease could not be renewed."""
-        settings = self._heart.settings
-        lease = settings.worker_lease / 1000
-        return self._heart.confirmed + lease - min(self._executor.kill_grace + _FENCE_MARGIN, lease / 2)
+        lease = self._heart.settings.worker_lease / 1000
+        return self._heart.confirmed + lease - self._fence_margin()
+
+    def _fence_margin(self) -> float:
+        """How long before the end of the lease we begin."""
+        return min(self._executor.kill_grace + _FENCE_MARGIN, self._heart.settings.worker_lease / 2000)
 
     def _fence_ourselves(self) -> None:
         """Before anybody else may claim them, our commands are gone."""
         emit("worker.self_fenced", worker=self._me.id)
-        self._executor.stop_all(
-            kinds.LOST, "stopped: its worker could not renew its lease", self._executor.kill_grace
-        )
+        # KILL comes in time too, however long the usual grace is.
+        grace = min(self._executor.kill_grace, self._fence_margin() / 2)
+        self._executor.stop_all(kinds.LOST, "stopped: its worker could not renew its lease", grace)
 
     def _fenced(self) -> None:
         """We were declared dead: our claims are gone. End what runs, forget it, come back as a new worker."""

@@ -185,8 +185,8 @@ class LogFile:
 def _unlink(path: str) -> None:
     try:
         os.unlink(path)
-    except (FileNotFoundError, NotADirectoryError):
-        pass  # somebody tidied up, or it could never be made
+    except OSError:
+        pass  # somebody tidied up, it could never be made, or the disk is read-only: no reason to stop
 
 
 def _sync(path: str) -> None:
@@ -196,5 +196,7 @@ def _sync(path: str) -> None:
         return  # it could not be written, or is gone: then the result alone has to do
     try:
         os.fsync(fd)
+    except OSError:
+        pass  # a full or failing disk: the result is worth more than its log
     finally:
         os.close(fd)

@@ -19,7 +19,9 @@ class Signals:
         self.stops = 0  # how often somebody asked us to stop
         self.retire = False  # somebody else stops our workers: start none any more
         self.child = True  # a child may have ended; True at first, so that nothing is missed
-        self.fd, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self.fd, self._writer = os.pipe()
+        os.set_blocking(self.fd, False)
+        os.set_blocking(self._writer, False)
         self._old_wakeup = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
         self._old = {signum: signal.signal(signum, self._stop) for signum in system.STOP_SIGNALS}
         self._old[system.RETIRE_SIGNAL] = signal.signal(system.RETIRE_SIGNAL, self._retire)

@@ -35,7 +35,11 @@ _RESET_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 def make_spawner() -> Spawner:
-    if sys.version_info[:2] in _KNOWN_VERSIONS and os.environ.get("QUEUECTL_PORTABLE") != "1":
+    if (
+        sys.platform == "linux"  # where it is a vfork, on which ForkExec relies
+        and sys.version_info[:2] in _KNOWN_VERSIONS
+        and os.environ.get("QUEUECTL_PORTABLE") != "1"
+    ):
         return ForkExec()
     return PosixSpawn()
 

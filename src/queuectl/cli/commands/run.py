@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 import threading
 
@@ -32,6 +34,7 @@ _EXAMPLES = """
 
 _TIMED_OUT = 124
 _NOT_STARTED = 126
+_NOT_FOUND = 127
 _CANCELLED = 130
 
 
@@ -49,11 +52,17 @@ def main(words: list[str]) -> int:
         defaults.max_retries = 0  # somebody is waiting for the answer
         job = job_from_fields(fields, defaults)
         queue.enqueue_jobs([job])
-        stored = queue.get(str(job.id))
-        if _is_served(queue, stored):
-            ended = _follow(queue, stored.id, options)
-        else:
-            ended = _run_here(queue, stored, options)
+        id = str(job.id)
+        try:
+            stored = queue.get(id)
+            if _is_served(queue, stored):
+                ended = _follow(queue, id, options)
+            else:
+                ended = _run_here(queue, stored, options)
+        except KeyboardInterrupt:
+            # Whoever runs a command in a terminal and presses Ctrl+C wants that command to end.
+            say(f"\ncancelling job {id}")
+            ended = _cancel(queue, id)
         return _finish(queue, ended, options)
 
 
@@ -74,14 +83,19 @@ def _follow(queue: Queue, id: str, options: argparse.Namespace) -> Job:
     write = (lambda _chunk: None) if options.json else view.write
     try:
         return follow(queue, id, write=write, begin=lambda _run, started: view.begin(started))
-    except KeyboardInterrupt:
-        # Whoever runs a command in a terminal and presses Ctrl+C wants that command to end.
-        queue.cancel(id)
-        say(f"\ncancelled job {id}")
-        queue.wait([id], timeout=queue.settings.kill_grace / 1000 + 2)
-        return queue.get(id)
+    except BrokenPipeError:
+        # `queuectl run … | head -1`: nobody reads on, and a command in a pipe would end too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return _cancel(queue, id)
     finally:
         view.end()
+
+
+def _cancel(queue: Queue, id: str) -> Job:
+    if queue.get(id).state not in states.TERMINAL:
+        queue.cancel(id)
+    queue.wait([id], timeout=queue.settings.kill_grace / 1000 + 2)
+    return queue.get(id)
 
 
 def _run_here(queue: Queue, job: Job, options: argparse.Namespace) -> Job:
@@ -91,7 +105,7 @@ def _run_here(queue: Queue, job: Job, options: argparse.Namespace) -> Job:
 
     def interrupted() -> None:
         if queue.get(job.id).state not in states.TERMINAL:
-            queue.cancel(job.id)
+            queue.cancel(job.id)  # and the viewer sees it end
 
     loop = build_worker(queue, WorkerSpec(concurrency=1), only=job.seq, interrupted=interrupted)
 
@@ -145,4 +159,6 @@ def _exit_code(job: Job, outcome: str | None) -> int:
         return _TIMED_OUT
     if job.signal is not None:
         return 128 + job.signal
-    return job.exit_code if job.exit_code else _NOT_STARTED
+    if job.exit_code:
+        return job.exit_code
+    return _NOT_FOUND if os.strerror(errno.ENOENT) in (job.last_error or "") else _NOT_STARTED

@@ -10,6 +10,7 @@ from queuectl.cli.selection import number
 from queuectl.core.durations import format_age, parse_duration
 from queuectl.core.spec import check_queue
 from queuectl.core.times import iso
+from queuectl.errors import NotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -205,7 +206,11 @@ def _restart(words: list[str]) -> int:
 
     options = stop_parser("restart").parse_args(words)
     with open_queue(options) as queue:
-        chosen = [w for w in living_workers(queue.store) if not options.ids or w.id in options.ids]
+        living = living_workers(queue.store)
+        unknown = set(options.ids) - {worker.id for worker in living}
+        if unknown:
+            raise NotFound(f"there is no worker {min(unknown)[:80]!r}", "queuectl worker list shows them")
+        chosen = [worker for worker in living if not options.ids or worker.id in options.ids]
         kinds = Counter((w.concurrency, w.queues) for w in chosen)
         if not kinds:
             say("no workers are running. Start some: queuectl worker start")

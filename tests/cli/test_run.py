@@ -1,0 +1,102 @@
+"""run: enqueue, follow, and exit as the command did, with or without a worker."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from tests.site import Site
+
+from queuectl.testing import wait_until
+
+
+@pytest.fixture(params=["alone", "with a worker"])
+def place(request: pytest.FixtureRequest, site: Site) -> Site:
+    """Both ways of running a job: by itself, and by a worker in the background."""
+    if request.param == "with a worker":
+        site.start()
+    return site
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--", "true"], 0),
+        (["exit 3"], 3),
+        (["kill -9 $$"], 137),
+        (["kill -TERM $$"], 143),
+        (["--timeout", "200ms", "sleep 60"], 124),
+        (["--", "no-such-program-anywhere"], 127),
+        (["--cwd", "/no/such/directory", "--", "true"], 127),
+    ],
+)
+def test_exits_as_the_command_did(place: Site, words: list[str], code: int) -> None:
+    assert place.q("run", *words).returncode == code
+
+
+def test_prints_what_the_command_prints_where_it_prints_it(place: Site) -> None:
+    result = place.q("run", "echo out; echo err >&2; sleep 0.4; echo later")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "out\nlater\n", "err\n")
+
+
+def test_does_not_retry_unless_told_to(place: Site) -> None:
+    command = "echo x >> tries; test $(wc -l < tries) -ge 2"
+    assert place.q("run", command).returncode == 1
+    assert (place.work / "tries").read_text() == "x\n"
+    again = place.q("run", "--max-retries", "2", "--backoff-base", "0.1", "--id", "again", command)
+    assert again.returncode == 0
+
+
+def test_json_is_one_document_with_output_and_history(place: Site) -> None:
+    result = place.q("run", "--json", "echo out; exit 4")
+    document = json.loads(result.stdout)
+    assert result.returncode == 4
+    assert (document["state"], document["exit_code"], document["stdout"]) == ("dead", 4, "out\n")
+    assert [attempt["outcome"] for attempt in document["history"]] == ["failed"]
+
+
+def test_ctrl_c_ends_the_job(place: Site) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "queuectl", "run", "--id", "long", "sleep 60"],
+        env=place.env,
+        cwd=place.work,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_until(lambda: (place.home / "queue.db").exists() and _state(place, "long") == "processing")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=20) == 130
+    assert place.state("long") == "cancelled"
+
+
+def test_a_reader_that_goes_away_ends_the_job(place: Site) -> None:
+    """`queuectl run … | head -1`"""
+    reading, writing = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "queuectl", "run", "--id", "chatty", "while echo x; do sleep 0.05; done"],
+        env=place.env,
+        cwd=place.work,
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(writing)
+    assert os.read(reading, 1) == b"x"
+    os.close(reading)
+    _, errors = process.communicate(timeout=30)
+    assert "Traceback" not in errors
+    assert place.state("chatty") == "cancelled"
+
+
+def test_nothing_is_left_in_the_run_directory_afterwards(site: Site) -> None:
+    site.ok("run", "true")
+    assert list((site.home / "run").iterdir()) == []
+
+
+def _state(site: Site, id: str) -> str | None:
+    with site.queue() as queue:
+        job = queue.store.get(id)
+        return None if job is None else job.state
