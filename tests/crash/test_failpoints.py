@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+from pathlib import Path
 
 import pytest
 
@@ -46,6 +48,42 @@ def test_a_worker_killed_at_any_step_loses_nothing(site: Site, point: str) -> No
     settle(site)
     assert (site.work / "fired").exists(), "the failpoint was never reached"
     check(site, ids)
+
+
+BETWEEN_CLAIM_AND_FINISH = POINTS[:10]
+
+
+@pytest.mark.parametrize("victims", ["supervisor", "both"])
+@pytest.mark.parametrize("point", BETWEEN_CLAIM_AND_FINISH)
+def test_a_supervisor_killed_at_any_step_of_its_worker_loses_nothing(
+    site: Site, point: str, victims: str
+) -> None:
+    """The worker is held still at the step; then its supervisor is killed, alone or with it."""
+    ids = [f"job{n}" for n in range(4)]
+    for id in ids:
+        site.ok("enqueue", "--id", id, "--command", RECORD + "echo done")
+    env = armed(site, point)
+    env["QUEUECTL_FAILPOINT"] = f"{point}=stop"
+    site.ok("worker", "start", "--concurrency", "2", env=env)
+    worker = wait_until(
+        lambda: next(filter(is_stopped, site.workers()), None), what="the worker to stand still"
+    )
+    (supervisor,) = site.supervisors()
+    os.kill(supervisor, signal.SIGKILL)
+    if victims == "both":
+        os.kill(worker, signal.SIGKILL)
+        site.start()
+    else:
+        os.kill(worker, signal.SIGCONT)
+    settle(site)
+    check(site, ids)
+
+
+def is_stopped(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    except FileNotFoundError:
+        return False
 
 
 @pytest.mark.parametrize("point", ["run.spawned", "run.running"])
