@@ -69,6 +69,16 @@ def living_workers(store: Store) -> list[Worker]:
     ]
 
 
+def serving_workers(store: Store, queue: str | None = None) -> list[Worker]:
+    """The living workers that will take jobs of this queue, or of any."""
+    return [
+        worker
+        for worker in living_workers(store)
+        if worker.control is None
+        and (queue is None or worker.queues is None or queue in worker.queues.split(","))
+    ]
+
+
 class WorkerSpec:
     """What a worker shall be."""
 

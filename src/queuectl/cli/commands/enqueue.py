@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator
+    from typing import TextIO
 
     from queuectl.cli.jobfile import JobReader
     from queuectl.cli.options import Parser
@@ -85,7 +86,7 @@ def _enqueue_one(options: argparse.Namespace) -> None:
             print(job.id)
         elif new:
             print(f"✓ Job {job.id} enqueued successfully")
-        _warn_without_workers(queue)
+        _warn_without_workers(queue, job.queue)
 
 
 def _say_note(text: str) -> None:
@@ -114,7 +115,7 @@ def _enqueue_file(options: argparse.Namespace) -> None:
         jobs = (reader.read_lines if options.lines else reader.read_json)(file)
         kept: list[NewJob] = []
         listed = options.quiet or options.json
-        new = _store(queue, reader, _keeping(jobs, kept) if listed else jobs, options)
+        new = _store(queue, file, reader, _keeping(jobs, kept) if listed else jobs, options)
         if not reader.count:
             say(f"note: there is no job in {clean(options.file)}")
         elif new < reader.count:
@@ -124,13 +125,15 @@ def _enqueue_file(options: argparse.Namespace) -> None:
             _warn_without_workers(queue)
 
 
-def _store(queue: Queue, reader: JobReader, jobs: Iterable[NewJob], options: argparse.Namespace) -> int:
+def _store(
+    queue: Queue, file: TextIO, reader: JobReader, jobs: Iterable[NewJob], options: argparse.Namespace
+) -> int:
     try:
         if not is_terminal(sys.stderr) or options.quiet:
             return queue.enqueue_jobs(jobs, if_exists=options.if_exists)
         from queuectl.cli.progress import Counter
 
-        with Counter("enqueued") as progress:
+        with Counter("enqueued", _share(file, reader)) as progress:
             return queue.enqueue_jobs(jobs, if_exists=options.if_exists, progress=progress)
     except DuplicateId as error:
         place = reader.place_of(error.id)
@@ -169,8 +172,22 @@ def _once(say: Callable[[str], None]) -> Callable[[str], None]:
     return note
 
 
-def _warn_without_workers(queue: Queue) -> None:
-    from queuectl.app import living_workers
+def _share(file: TextIO, reader: JobReader) -> Callable[[int], float | None]:
+    """How much of a file is done: what was read of it, and what of that is stored. A pipe has no size."""
+    import os
 
-    if not living_workers(queue.store):
-        say("note: no worker is running, so jobs will wait. Start one: queuectl worker start")
+    size = os.fstat(file.fileno()).st_size
+
+    def share(done: int) -> float | None:
+        return file.buffer.tell() / size * done / max(reader.count, 1) if size else None
+
+    return share
+
+
+def _warn_without_workers(queue: Queue, name: str | None = None) -> None:
+    from queuectl.app import serving_workers
+
+    if serving_workers(queue.store, name):
+        return
+    what, option = ("", "") if name in (None, "default") else (f" for queue {name}", f" --queue {name}")
+    say(f"note: no worker is running{what}, so jobs will wait. Start one: queuectl worker start{option}")

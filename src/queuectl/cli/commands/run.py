@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 
+from queuectl.app import serving_workers
 from queuectl.cli.jobspec import add_job_options, checked_fields, current_directory, parse_words
 from queuectl.cli.options import open_queue, parser
 from queuectl.cli.output import clean, print_json, say
@@ -55,7 +56,7 @@ def main(words: list[str]) -> int:
         id = str(job.id)
         try:
             stored = queue.get(id)
-            if _is_served(queue, stored):
+            if serving_workers(queue.store, stored.queue):
                 ended = _follow(queue, id, options)
             else:
                 ended = _run_here(queue, stored, options)
@@ -64,15 +65,6 @@ def main(words: list[str]) -> int:
             say(f"\ncancelling job {id}")
             ended = _cancel(queue, id)
         return _finish(queue, ended, options)
-
-
-def _is_served(queue: Queue, job: Job) -> bool:
-    from queuectl.app import living_workers
-
-    return any(
-        worker.control is None and (worker.queues is None or job.queue in worker.queues.split(","))
-        for worker in living_workers(queue.store)
-    )
 
 
 def _follow(queue: Queue, id: str, options: argparse.Namespace) -> Job:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from queuectl.app import serving_workers
 from queuectl.cli.options import open_queue, parser
 from queuectl.cli.output import clean, is_terminal, plural, print_json, say
 from queuectl.cli.selection import add_filters, filter_from, has_filter, in_states
@@ -47,6 +48,8 @@ def main(words: list[str]) -> int:
     options = build_parser().parse_args(words)
     with open_queue(options) as queue:
         filters, total = _meant(queue, options)
+        if any(queue.store.unfinished(group) for group in filters) and not serving_workers(queue.store):
+            say("note: no worker is running, so this will wait. Start one: queuectl worker start")
         in_time = _wait(queue, filters, _seconds(options))
         return _result(queue, filters, total=total, in_time=in_time, as_json=options.json)
 
