@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from queuectl import Queue
+from queuectl.errors import StoreBusy
 from queuectl.testing import wait_until
 
 
@@ -83,6 +84,18 @@ class Site:
         run = self.home / "run"
         names = os.listdir(run) if run.is_dir() else []
         return [int(name.partition("-")[2]) for name in names if name.startswith("supervisor-")]
+
+    def freeze(self, pid: int) -> None:
+        """SIGSTOP, but not in the middle of a transaction: that would hold the lock of the whole store."""
+        with self.queue() as queue:
+            queue.store.be_patient(100)
+            while True:
+                os.kill(pid, signal.SIGSTOP)
+                try:
+                    with queue.store.connection.write("probe"):  # type: ignore[attr-defined]
+                        return
+                except StoreBusy:
+                    os.kill(pid, signal.SIGCONT)
 
     def pids(self) -> list[int]:
         """Every living process that carries this home in its environment: workers, and their commands."""

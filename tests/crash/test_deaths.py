@@ -91,7 +91,7 @@ def test_a_stopped_worker_that_wakes_after_its_lease_cannot_change_the_job(site:
     wait_until(lambda: runs(site)["job"] == 1, what="the first run")
     with site.queue() as queue:
         owner = next(w for w in queue.store.workers() if w.id == queue.get("job").worker_id)
-        os.kill(owner.pid, signal.SIGSTOP)
+        site.freeze(owner.pid)
         site.wait_for("job", "completed")
         before = queue.get("job").to_dict()
         history = [(a.outcome, a.worker_id, a.claim) for a in queue.attempts(queue.get("job"))]
@@ -118,7 +118,7 @@ def test_a_worker_that_sleeps_through_its_lease_starts_nothing_it_held_ahead(sit
     site.start()
     wait_until(lambda: runs(site)["long0"] == 1, what="the first long job")
     (sleeper,) = site.workers()
-    os.kill(sleeper, signal.SIGSTOP)
+    site.freeze(sleeper)
     site.start()
     settle(site)
     before = runs(site)

@@ -136,7 +136,7 @@ def test_a_pause_shorter_than_the_lease_is_nothing(site: Workshop) -> None:
     job = site.running(id)
     pid = next(worker.pid for worker in site.registered() if worker.id == job.worker_id)
     took = elapsed()
-    os.kill(pid, signal.SIGSTOP)
+    site.freeze(pid)
     wait_until(lambda: took() > 1.2)
     os.kill(pid, signal.SIGCONT)
     job = site.ended(id)

@@ -271,7 +271,7 @@ def test_a_worker_that_stands_still_is_killed_and_its_jobs_are_freed(site: Works
     id = site.enqueue("echo up; sleep 60")
     site.running(id)
     pid, supervisor = site.worker().pid, site.supervisors()[0]
-    os.kill(pid, signal.SIGSTOP)
+    site.freeze(pid)
     answer = json.loads(site.ok("worker", "stop", "--json"))
     assert len(answer["killed"]) == 1
     wait_until(lambda: not alive(pid) and not alive(supervisor))
