@@ -22,7 +22,7 @@ def measure(*, jobs: int = 20_000) -> list[Result]:
     grown = after - warm
     return [
         Result("worker memory after 1,000 jobs", [warm], "MB", target="< 40", good=warm < LIMIT_MB),
-        Result(f"… growth over {jobs:,} more", [grown], "MB", target="< 4", good=grown < 4),
+        Result(f"… growth over {jobs:,} more", [grown], "MB", target="< 2", good=grown < 2),
         Result(
             "… peak, with a job that writes 1 GB", [flooded], "MB", target="< 40", good=flooded < LIMIT_MB
         ),
