@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv check test bench format build clean
+.PHONY: help venv servers check test bench format build clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -34,11 +34,15 @@ check: $(STAMP) ## format, lint, types, import directions, docs
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_docs.py
 
-# The second run is as on a system that is not Linux: what only Linux has is replaced by its fallbacks.
-test: $(STAMP) ## the test suite, then its processes again with the fallbacks for other systems
+servers: $(STAMP) ## PostgreSQL and MariaDB for the tests: installed if they are neither here nor running
+	@$(BIN)/python tools/get_servers.py
+
+# The second run is as on a system that is not Linux: what only Linux has is replaced by its fallbacks. Those
+# know nothing of engines, so one of them is enough.
+test: $(STAMP) servers ## the test suite, then its processes again with the fallbacks for other systems
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal $(ARGS)
 ifeq ($(ARGS),)
-	QUEUECTL_PORTABLE=1 $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal tests/crash tests/worker
+	QUEUECTL_PORTABLE=1 $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal tests/crash tests/worker -k "not postgres and not mysql"
 endif
 
 bench: $(STAMP) ## the measurements, beside their peers

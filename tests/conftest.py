@@ -9,8 +9,14 @@ from tests.site import Site
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
+def store_url() -> str | None:
+    """Where a test's queue is: in the file of its home. Suites that run on every engine override this."""
+    return None
+
+
+@pytest.fixture
+def site(tmp_path: Path, store_url: str | None) -> Iterator[Site]:
     """A private installation; everything it started is gone afterwards."""
-    it = Site(tmp_path / "home")
+    it = Site(tmp_path / "home", url=store_url)
     yield it
     it.close()

@@ -8,20 +8,26 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from queuectl import Queue
-from queuectl.errors import StoreBusy
+from queuectl.paths import Location, locate
 from queuectl.testing import wait_until
+from tests import stillness
 
 
 class Site:
     """`site.q("status")` runs the real command; `site.start()` starts real workers."""
 
-    def __init__(self, home: Path, *, portable: bool = False) -> None:
+    def __init__(self, home: Path, *, portable: bool = False, url: str | None = None) -> None:
         self.home = home
+        self.url = url  # of a server; None: the file in the home
         self.work = home.parent / "work"
         self.work.mkdir(exist_ok=True)
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("QUEUECTL_")}
         self.env["QUEUECTL_HOME"] = str(home)
+        if url:
+            self.env["QUEUECTL_DB"] = url
         if portable or os.environ.get("QUEUECTL_PORTABLE") == "1":
             self.env["QUEUECTL_PORTABLE"] = "1"
         self._foreground: list[subprocess.Popen[bytes]] = []
@@ -48,11 +54,24 @@ class Site:
         return result.stdout
 
     def queue(self) -> Queue:
-        return Queue.open(str(self.home / "queue.db"))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("QUEUECTL_HOME", str(self.home))
+            return Queue.open(self.address)
+
+    @property
+    def address(self) -> str:
+        return self.url or str(self.home / "queue.db")
+
+    @property
+    def location(self) -> Location:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("QUEUECTL_HOME", str(self.home))
+            return locate(self.address)
 
     def configure(self, **values: object) -> None:
-        for key, value in values.items():
-            self.ok("config", "set", key, str(value))
+        with self.queue() as queue:
+            for key, value in values.items():
+                queue.set_config(key, str(value))
 
     def start(self, count: int = 1, concurrency: int = 1, env: dict[str, str] | None = None) -> None:
         self.ok("worker", "start", "--count", str(count), "--concurrency", str(concurrency), env=env)
@@ -81,21 +100,14 @@ class Site:
             return [worker.pid for worker in queue.store.workers()]
 
     def supervisors(self) -> list[int]:
-        run = self.home / "run"
-        names = os.listdir(run) if run.is_dir() else []
+        run = self.location.run_dir
+        names = os.listdir(run) if os.path.isdir(run) else []
         return [int(name.partition("-")[2]) for name in names if name.startswith("supervisor-")]
 
     def freeze(self, pid: int) -> None:
-        """SIGSTOP, but not in the middle of a transaction: that would hold the lock of the whole store."""
+        """SIGSTOP, but not in the middle of a transaction."""
         with self.queue() as queue:
-            queue.store.be_patient(100)
-            while True:
-                os.kill(pid, signal.SIGSTOP)
-                try:
-                    with queue.store.connection.write("probe"):  # type: ignore[attr-defined]
-                        return
-                except StoreBusy:
-                    os.kill(pid, signal.SIGCONT)
+            stillness.freeze(pid, queue)
 
     def pids(self) -> list[int]:
         """Every living process that carries this home in its environment: workers, and their commands."""
@@ -114,15 +126,19 @@ class Site:
         return found
 
     def close(self) -> list[int]:
-        """Stop everything; returns what was still there after a stop."""
-        if (self.home / "queue.db").exists():
-            self.q("worker", "stop", "--now", "--timeout", "0")
-        left = self.pids()
-        for pid in left:
+        """Kill everything; returns what there was."""
+        found = self._kill_all()
+        # A supervisor may have started another worker before it was killed itself.
+        wait_until(lambda: not self._kill_all(), what="the processes of the site to end")
+        for process in self._foreground:
+            process.communicate()
+        return found
+
+    def _kill_all(self) -> list[int]:
+        found = self.pids()
+        for pid in found:
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
-        for process in self._foreground:
-            process.communicate()
-        return left
+        return found

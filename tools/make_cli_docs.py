@@ -60,6 +60,8 @@ EXIT_CODES = {
     "config get": "1 for a key that does not exist",
     "worker stop": "0 also if none run",
     "worker restart": "1 if none run",
+    "doctor": "0 if there is nothing worse than a warning, 1 if there is a problem, 3 if the store cannot be "
+    "opened or used",
     "status": "with `--watch`, Ctrl+C ends it with 0",
 }
 

@@ -10,17 +10,24 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import BinaryIO
 
     from queuectl.clock import Clock
+    from queuectl.paths import Location
     from queuectl.queue import Queue
-    from queuectl.store.api import Store
+    from queuectl.store.api import HealthStore, Store
     from queuectl.store.messages import Worker
+    from queuectl.transfer.copy import Copied
+    from queuectl.transfer.export import Exported
+    from queuectl.transfer.progress import Progress
+    from queuectl.transfer.seals import Seals
     from queuectl.worker.loop import Loop
 
 
 _START_PATIENCE_MS = 10_000
 # The loop serves running commands too: it must not stand still while somebody else holds the store.
 _LOOP_PATIENCE_MS = 100
+_HEART_PATIENCE_MS = 2_000
 
 
 def open_queue(
@@ -41,7 +48,12 @@ def open_queue(
     store = open_store(locate(url), create=create)
     try:
         try:
-            settings = load(store.stored_config())
+            stored = store.stored_config()
+            if any(name.startswith("_") for name in stored):  # no setting begins so
+                from queuectl.transfer.rules import refuse_unfinished
+
+                refuse_unfinished(stored, store.location)
+            settings = load(stored)
         except InvalidInput:
             if not mending:
                 raise
@@ -54,18 +66,21 @@ def open_queue(
     return Queue(store, settings, clock or SYSTEM_CLOCK)
 
 
+def look_at(location: Location) -> HealthStore:
+    """The store, only to be looked at: nothing is made, brought up to date or changed."""
+    from queuectl.store.open import look_at as look
+
+    return look(location)
+
+
 def living_workers(store: Store) -> list[Worker]:
     """The workers whose lease holds and whose process, if it is on this machine, exists."""
     from queuectl import system
 
-    host = system.hostname()
     return [
         worker
         for worker in store.workers()
-        if worker.state == "alive"
-        and not store.lease_ended(worker)
-        and system.liveness(system.Identity.decode(worker.identity), same_host=worker.host == host)
-        != system.DEAD
+        if worker.state == "alive" and not store.lease_ended(worker) and store.presence(worker) != system.DEAD
     ]
 
 
@@ -77,6 +92,59 @@ def serving_workers(store: Store, queue: str | None = None) -> list[Worker]:
         if worker.control is None
         and (queue is None or worker.queues is None or queue in worker.queues.split(","))
     ]
+
+
+def copy_queue(
+    url: str | None, to: str, *, resume: bool = False, restart: bool = False, progress: Progress
+) -> tuple[Copied, Location, Location]:
+    """Copy the queue at `url` to the place `to`; also says where these are."""
+    from queuectl.paths import locate
+    from queuectl.store.open import open_store
+    from queuectl.transfer import rules
+    from queuectl.transfer.copy import Copy
+
+    with open_queue(url, create=False) as queue:
+        here, there = queue.store.location, locate(to)
+        # Before the target is opened, which would make it.
+        rules.refuse_same_place(here, there)
+        rules.refuse_activity(queue.store, living_workers, what="the source")
+        target = open_store(there)
+        try:
+            now = queue.clock.now()
+            copy = Copy(queue.store, target, living=living_workers, now=now, progress=progress)
+            return copy.run(resume=resume, restart=restart), here, there
+        finally:
+            target.close()
+
+
+def export_queue(url: str | None, write: Callable[[str], object], *, progress: Progress) -> Exported:
+    """Write the queue at `url` as JSON lines."""
+    from queuectl import __version__
+    from queuectl.transfer.export import export
+
+    with open_queue(url, create=False) as queue:
+        return export(
+            queue.store,
+            write,
+            living=living_workers,
+            now=queue.clock.now(),
+            program=__version__,
+            progress=progress,
+        )
+
+
+def import_queue(
+    url: str | None, file: BinaryIO, *, edited: bool = False, progress: Progress
+) -> tuple[Seals, Location]:
+    """Store the queue that a seekable file holds, all or nothing; also says where."""
+    from queuectl.config.settings import Settings
+    from queuectl.transfer.load import check_file, load
+
+    # Before the store is opened, which would make it.
+    found = check_file(file, edited=edited, parse=Settings, progress=progress)
+    with open_queue(url) as queue:
+        seals = load(found, queue.store, living=living_workers, progress=progress)
+        return seals, queue.store.location
 
 
 class WorkerSpec:
@@ -148,8 +216,13 @@ def build_worker(
     system.become_subreaper()
     signals = Signals()
 
+    # A server that is cut off may keep us waiting: never for so long that our commands outlive the lease.
+    answer_ms = min(max(settings.worker_lease // 6, 1_000), 10_000) if location.shared else None
+
     def open_another() -> Store:
-        return open_store(location, create=False, busy_ms=2_000)
+        another = open_store(location, create=False)
+        another.be_patient(_HEART_PATIENCE_MS, answer_ms)
+        return another
 
     def join() -> Membership:
         me = Membership(
@@ -160,7 +233,7 @@ def build_worker(
         )
         store.be_patient(_START_PATIENCE_MS)
         me.register(store, heart.settings.worker_lease, clock.now())
-        store.be_patient(_LOOP_PATIENCE_MS)
+        store.be_patient(_LOOP_PATIENCE_MS, answer_ms)
         return me
 
     heart = Heart(
@@ -181,6 +254,7 @@ def build_worker(
         join=join,
         lifeline=spec.lifeline,
         interrupted=interrupted,
+        longest_wait=(answer_ms or 0) / 1000,
     )
     loop.stop_when_orphaned = spec.foreground
     heart.start()

@@ -1,13 +1,28 @@
-"""Wakes sleeping workers of this machine: one FIFO per worker in the store's run directory.
+"""Wakes sleeping workers: on this machine by one FIFO per worker in the store's run directory.
 
-Only a hint: a ring can be lost, and a slow poll stands behind it. A FIFO and not a socket because its path
-may be of any length, it is private by its mode, and ringing it needs no import beyond `os`.
+Those of other machines hear of it through the store, if it can tell them. Only a hint: a ring can be lost,
+and a slow poll stands behind it. A FIFO and not a socket because its path may be of any length, it is private
+by its mode, and ringing it needs no import beyond `os`.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from queuectl.paths import Location
+
+    class Announcing(Protocol):
+        """A store, as far as we need it."""
+
+        location: Location
+
+        def notify(self, what: bytes) -> None: ...
+
 
 JOB = b"j"  # there may be something to claim
 CONTROL = b"c"  # a setting, a cancel or a stop request changed
@@ -17,6 +32,12 @@ _SUFFIX = ".bell"
 
 # A ring is only a hint. ENXIO: nobody reads it any more. EMFILE, ENFILE: no descriptor is left to ring with.
 _NOBODY_HEARS = (errno.ENXIO, errno.ENOENT, errno.EACCES, errno.EMFILE, errno.ENFILE)
+
+
+def announce(store: Announcing, what: bytes) -> None:
+    """Wake the workers of this store, wherever they are."""
+    ring(store.location.run_dir, what)
+    store.notify(what)
 
 
 def ring(run_dir: str, what: bytes) -> int:

@@ -9,6 +9,8 @@ How an error is printed is left to the command line.
     ├── Refused              4   its state does not allow it
     └── StoreError           3   the store cannot be used
         ├── StoreBusy        3   locked by somebody else; worth trying again
+        ├── StoreAway        3   the server cannot be reached now
+        │   └── OutcomeUnknown  3   it went away before it confirmed a commit
         ├── StoreReplaced    3   the file under us is not the one we opened
         ├── StoreCorrupt     3   not a database, or a damaged one
         ├── SchemaTooNew     3   written by a newer queuectl
@@ -65,6 +67,7 @@ class StoreError(QueuectlError):
 
     exit_code = 3
     code = "store"
+    lasting = False  # True: trying the same again later cannot help
 
 
 class StoreBusy(StoreError):
@@ -73,25 +76,41 @@ class StoreBusy(StoreError):
     code = "store_busy"
 
 
+class StoreAway(StoreError):
+    """The server cannot be reached, or the connection to it broke; the same call may succeed later."""
+
+    code = "store_away"
+
+
+class OutcomeUnknown(StoreAway):
+    """The server was lost before it confirmed a commit, and did not come back to be asked."""
+
+    code = "outcome_unknown"
+
+
 class StoreReplaced(StoreError):
     """The database file was deleted or replaced under us."""
 
     code = "store_replaced"
+    lasting = True
 
 
 class StoreCorrupt(StoreError):
     """The file is not a queuectl database, or a damaged one."""
 
     code = "store_corrupt"
+    lasting = True
 
 
 class SchemaTooNew(StoreError):
     """The store was written by a newer queuectl."""
 
     code = "schema_too_new"
+    lasting = True
 
 
 class WorkerFenced(StoreError):
     """This worker was declared dead. Dead is final: it must register anew."""
 
     code = "worker_fenced"
+    lasting = True

@@ -24,10 +24,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from queuectl.paths import Location
     from queuectl.queue import Queue
     from queuectl.store.api import Store
 
-__all__ = ["Stopped", "Worker", "start_background", "stop_workers", "worker_command"]
+__all__ = ["Stopped", "Worker", "on_this_machine", "start_background", "stop_workers", "worker_command"]
 
 _START_WITHIN = 20.0
 _START_EACH = 0.5
@@ -35,9 +36,14 @@ _ESCALATE_AFTER = 5.0  # seconds beyond the grace times: then the worker itself 
 _DIE_WITHIN = 2.0  # seconds from a deadly signal until the process is gone
 
 
-def worker_command(url: str, *, concurrency: int | None, queues: Sequence[str] | None) -> list[str]:
-    """How a worker process is started; -P keeps the current directory out of its module path."""
-    command = [sys.executable, "-P", "-m", "queuectl", "worker", "serve", "--db", url]
+def worker_command(location: Location, *, concurrency: int | None, queues: Sequence[str] | None) -> list[str]:
+    """How a worker process is started; -P keeps the current directory out of its module path.
+
+    A server's address is left to the environment: in it there may be a password, which `ps` would show.
+    """
+    command = [sys.executable, "-P", "-m", "queuectl", "worker", "serve"]
+    if not location.shared:
+        command += ["--db", location.url]
     if concurrency is not None:
         command += ["--concurrency", str(concurrency)]
     if queues:
@@ -54,7 +60,7 @@ def start_background(
         queue.set_config("shutdown", None)
     make_private_dir(location.logs_dir)
     log = os.path.join(location.logs_dir, "workers.log")
-    command = worker_command(location.url, concurrency=concurrency, queues=queues)
+    command = worker_command(location, concurrency=concurrency, queues=queues)
     command[command.index("serve")] = "supervise"
     fd = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
@@ -64,7 +70,7 @@ def start_background(
             stdout=fd,
             stderr=fd,
             cwd=location.state_dir,
-            env=daemon_environment(),
+            env=daemon_environment(location.url),
             **system.detached_spawn_options(),  # type: ignore[call-overload]
         )
     finally:
@@ -99,14 +105,22 @@ def stop_workers(
     queue: Queue,
     *,
     ids: Sequence[str] = (),
+    everywhere: bool = False,
     now: bool = False,
     timeout_ms: int | None = None,
     progress: Callable[[list[Worker]], None] | None = None,
 ) -> Stopped:
-    """Ask workers to stop, wait for them, and end those that do not. All of them unless `ids` are given."""
+    """Ask workers to stop, wait for them, and end those that do not.
+
+    All of this machine unless `ids` are given; with `everywhere`, those of all machines.
+    """
     store, settings = queue.store, queue.settings
+
+    def ours(workers: Sequence[Worker]) -> list[Worker]:
+        return list(workers) if ids or everywhere else on_this_machine(store, workers)
+
     # Before the rescue: a worker that stands still may have lost its lease, and has to end all the same.
-    here = _still_there(store, store.workers())
+    here = ours(_still_there(store, store.workers()))
     rescue(store, settings, queue.clock.now())
     chosen = _choose(here, ids)
     request = "now" if now else "drain" if timeout_ms is None else f"drain {timeout_ms}"
@@ -118,7 +132,7 @@ def stop_workers(
     deadline = time.monotonic() + (grace + settings.kill_grace) / 1000 + _ESCALATE_AFTER
     while True:
         if not ids:
-            _ask_newcomers(store, chosen, request)
+            _ask_newcomers(store, chosen, ours(living_workers(store)), request)
         left, parents = _still_there(store, chosen), _alive(parents)
         if (not left and not parents) or time.monotonic() > deadline:
             break
@@ -131,6 +145,12 @@ def stop_workers(
     # Always: one of them may have crashed on the way, and nobody else is left to free its jobs.
     rescue(store, settings, queue.clock.now())
     return Stopped(chosen, left)
+
+
+def on_this_machine(store: Store, workers: Sequence[Worker]) -> list[Worker]:
+    """Of a file, all of them are; of a server, those that have our host's name."""
+    host = system.hostname()
+    return [worker for worker in workers if not store.location.shared or worker.host == host]
 
 
 def _choose(living: list[Worker], ids: Sequence[str]) -> list[Worker]:
@@ -146,25 +166,23 @@ def _choose(living: list[Worker], ids: Sequence[str]) -> list[Worker]:
 def _ask(store: Store, workers: Sequence[Worker], request: str) -> None:
     if workers:
         store.control([worker.id for worker in workers], request)
-        doorbell.ring(store.location.run_dir, doorbell.CONTROL)
+        doorbell.announce(store, doorbell.CONTROL)
 
 
-def _ask_newcomers(store: Store, chosen: list[Worker], request: str) -> None:
+def _ask_newcomers(store: Store, chosen: list[Worker], living: list[Worker], request: str) -> None:
     """Those that were still starting when we asked the others."""
     known = {worker.id for worker in chosen}
-    newcomers = [worker for worker in living_workers(store) if worker.id not in known]
+    newcomers = [worker for worker in living if worker.id not in known]
     _ask(store, newcomers, request)
     chosen += newcomers
 
 
 def _still_there(store: Store, workers: Sequence[Worker]) -> list[Worker]:
     """Those whose process exists; where that cannot be told, those whose lease holds."""
-    host = system.hostname()
     leased = {worker.id: worker for worker in living_workers(store)}
     found = []
     for worker in workers:
-        identity = system.Identity.decode(worker.identity)
-        lives = system.liveness(identity, same_host=worker.host == host)
+        lives = store.presence(worker)
         if lives == system.ALIVE or (lives == system.UNKNOWN and worker.id in leased):
             found.append(leased.get(worker.id, worker))
     return found

@@ -4,6 +4,7 @@
   queue.db               the default store
   config.toml            settings of this user, if there are any
   logs/  run/            long output; doorbells, ledgers and supervisors of running workers
+  servers/NAME/          logs/ and run/ of this machine's workers for a store on a server
 /elsewhere/jobs.db.d/    logs/ and run/ of a store that is somewhere else
 """
 
@@ -18,15 +19,27 @@ from queuectl.errors import InvalidInput, StoreError
 _HOME_MARK = ".queuectl-home"
 
 
+SQLITE = "sqlite"
+
+
 class Location:
     """A store's address and the directory for the files that belong to it."""
 
-    __slots__ = ("file", "state_dir", "url")
+    __slots__ = ("engine", "file", "shown", "state_dir", "url")
 
-    def __init__(self, url: str, file: str, state_dir: str) -> None:
+    def __init__(
+        self, url: str, file: str, state_dir: str, *, engine: str = SQLITE, shown: str | None = None
+    ) -> None:
         self.url = url
-        self.file = file
+        self.file = file  # empty for a server
         self.state_dir = state_dir
+        self.engine = engine
+        self.shown = shown or url  # for people: no password in it
+
+    @property
+    def shared(self) -> bool:
+        """Whether workers of several machines can use it."""
+        return self.engine != SQLITE
 
     @property
     def run_dir(self) -> str:
@@ -38,13 +51,45 @@ class Location:
 
 
 def locate(url: str | None = None) -> Location:
-    """Which store is meant: the argument, else QUEUECTL_DB, else the file in the home."""
-    given = url or os.environ.get("QUEUECTL_DB") or os.environ.get("QUEUECTL_DB_PATH")
+    """Which store is meant: the argument, else QUEUECTL_DB, else `db` in the config file, else the home's."""
+    given = url or os.environ.get("QUEUECTL_DB") or os.environ.get("QUEUECTL_DB_PATH") or _configured()
     # One canonical path: SQLite's locks, our identity check and the doorbells go by the real file.
     home = os.path.realpath(system.default_home())
+    if given and "://" in given:
+        from queuectl.address import Address, is_server
+
+        if is_server(given):
+            address = Address(given)
+            state_dir = os.path.join(home, "servers", address.place)
+            return Location(given, "", state_dir, engine=address.engine, shown=address.shown)
     default = os.path.realpath(os.path.join(home, "queue.db"))
     file = _file_of(given, default) if given else default
     return Location(file, file, home if file == default else _beside(file))
+
+
+def config_file() -> str:
+    return os.path.join(system.default_home(), "config.toml")
+
+
+def config_table() -> dict[str, object]:
+    """What the user's config file says, as it stands there."""
+    path = config_file()
+    if not os.path.exists(path):  # tomllib costs more than the rest of `enqueue`'s imports
+        return {}
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            return tomllib.load(file)
+    except (OSError, ValueError) as error:  # not TOML, or not UTF-8
+        raise InvalidInput(f"cannot read {path}: {error}", "correct it or move it away") from None
+
+
+def _configured() -> str | None:
+    found = config_table().get("db")
+    if found is not None and not isinstance(found, str):
+        raise InvalidInput(f"{config_file()}: db must be text", 'like db = "postgresql://user@host/database"')
+    return found
 
 
 def _beside(file: str) -> str:
@@ -74,7 +119,7 @@ def _file_of(given: str, default: str) -> str:
     if scheme.lower() != "sqlite":
         raise InvalidInput(
             f"unsupported database address: {scheme}://…",
-            "give a file path or sqlite:///path/to/file",
+            "give a file path, postgresql://user@host/database or mysql://user@host/database",
         )
     # Four slashes are as good as three: some libraries write absolute paths so.
     path = "/" + rest.lstrip("/") if rest.startswith("/") else rest

@@ -123,7 +123,7 @@ class Queue:
                     raise
                 made = self._name(made)
         failpoint("enqueue.acked")
-        doorbell.ring(self.store.location.run_dir, doorbell.JOB)
+        doorbell.announce(self.store, doorbell.JOB)
         return new
 
     def _name(self, jobs: Sequence[NewJob]) -> list[NewJob]:
@@ -253,7 +253,7 @@ class Queue:
         job = self.get(id)
         done, asked = self.store.cancel(JobFilter(ids=(id,)), self.clock.now())
         if asked:
-            doorbell.ring(self.store.location.run_dir, doorbell.CONTROL)
+            doorbell.announce(self.store, doorbell.CONTROL)
             return "cancelling"
         if not done:
             raise Refused(f"job {id} is {self.get(id).state}", "it has ended already")
@@ -262,7 +262,7 @@ class Queue:
     def cancel_matching(self, filter: JobFilter) -> int:
         done, asked = self.store.cancel(filter, self.clock.now())
         if asked:
-            doorbell.ring(self.store.location.run_dir, doorbell.CONTROL)
+            doorbell.announce(self.store, doorbell.CONTROL)
         return done + asked
 
     def retry(self, id: str, *, sources: tuple[str, ...] = states.RETRYABLE) -> Job:
@@ -275,7 +275,7 @@ class Queue:
     def retry_matching(self, filter: JobFilter, *, sources: tuple[str, ...] = states.RETRYABLE) -> int:
         changed = self.store.retry(filter, self.clock.now(), sources=sources)
         if changed:
-            doorbell.ring(self.store.location.run_dir, doorbell.JOB)
+            doorbell.announce(self.store, doorbell.JOB)
         return changed
 
     def remove(self, id: str) -> None:
@@ -325,7 +325,7 @@ class Queue:
             stored[name] = text
         self.settings = load(stored)  # refuses a combination that makes no sense before it is stored
         self.store.put_config(name, text, self.clock.now())
-        doorbell.ring(self.store.location.run_dir, doorbell.CONTROL)
+        doorbell.announce(self.store, doorbell.CONTROL)
 
     def reset_config(self) -> int:
         """Remove every stored setting; returns how many there were."""
@@ -336,7 +336,7 @@ class Queue:
         self.settings = load({})
         for key in stored:
             self.store.put_config(key, None, self.clock.now())
-        doorbell.ring(self.store.location.run_dir, doorbell.CONTROL)
+        doorbell.announce(self.store, doorbell.CONTROL)
         return len(stored)
 
 

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 import pytest
 from tests.cli.stagehand import Stagehand
+from tests.engines import ENGINES, fresh_store
 
 from queuectl.cli.main import main
 from queuectl.queue import Queue
@@ -33,12 +34,28 @@ class Result:
         return json.loads(self.out)
 
 
+def assert_store_error(result: Result, says: str) -> None:
+    assert result.code == 3, result.err
+    assert result.out == ""
+    assert result.err.startswith("error: ")
+    assert says in result.err
+    assert "hint: " in result.err
+    assert "Traceback" not in result.err
+
+
 class Cli(Protocol):
     def __call__(self, *words: str, stdin: str | None = None) -> Result: ...
 
 
+@pytest.fixture(params=ENGINES)
+def store_url(request: pytest.FixtureRequest) -> Iterator[str | None]:
+    """Every test runs on every engine; those about the file itself are in modules that say so."""
+    with fresh_store(request.param) as url:
+        yield url
+
+
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, store_url: str | None, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A queue of its own for every test, and no setting from outside."""
     for name in list(os.environ):
         if name.startswith("QUEUECTL_") and name != "QUEUECTL_PORTABLE":
@@ -47,6 +64,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     path = tmp_path / "home"
     monkeypatch.setenv("QUEUECTL_HOME", str(path))
+    if store_url:
+        monkeypatch.setenv("QUEUECTL_DB", store_url)
     return path
 
 
@@ -64,16 +83,16 @@ def stage(queue: Queue) -> Stagehand:
 @pytest.fixture
 def several(queue: Queue, stage: Stagehand) -> None:
     """One job in each state that there is without dependencies."""
-    for id in ("done", "broken", "flaky", "running"):
-        queue.enqueue(f"echo {id}", id=id, max_retries=0 if id == "broken" else 3)
-    queue.enqueue("echo stopped", id="stopped")
-    queue.cancel("stopped")
-    queue.enqueue("echo later", id="later", delay="1h")
-    queue.enqueue("echo waiting", id="waiting", queue="mail", tags=["night"], priority=7)
-    stage.complete("done")
-    stage.fail("broken", error="exit code 1: no such file")
-    stage.fail("flaky")
-    stage.claim("running")
+    stage.furnish()
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current directory, for the files of a test."""
+    path = tmp_path / "files"
+    path.mkdir()
+    monkeypatch.chdir(path)
+    return path
 
 
 @pytest.fixture

@@ -81,7 +81,7 @@ USAGE = [
     _usage("shell must be the full path", "config", "set", "shell", "bash", hint=""),
     _usage("worker-lease must be at least twice", "config", "set", "worker-lease", "1", hint="", early=False),
     _usage("unrecognized arguments: 4", "config", "set", "max-retries", "3", "4"),
-    _usage("unsupported database address: mongodb", "--db", "mongodb://x", "list", hint="sqlite:///"),
+    _usage("unsupported database address: mongodb", "--db", "mongodb://x", "list", hint="postgresql://"),
 ]
 
 UNKNOWN = [

@@ -37,6 +37,20 @@ class Stagehand:
         queue.store.register(worker, 600_000)
         self._claims = 0
 
+    def furnish(self) -> None:
+        """One job in each state that there is without dependencies."""
+        queue = self.queue
+        for id in ("done", "broken", "flaky", "running"):
+            queue.enqueue(f"echo {id}", id=id, max_retries=0 if id == "broken" else 3)
+        queue.enqueue("echo stopped", id="stopped")
+        queue.cancel("stopped")
+        queue.enqueue("echo later", id="later", delay="1h")
+        queue.enqueue("echo waiting", id="waiting", queue="mail", tags=["night"], priority=7)
+        self.complete("done")
+        self.fail("broken", error="exit code 1: no such file")
+        self.fail("flaky")
+        self.claim("running")
+
     def leave(self) -> None:
         self.queue.store.forget(self.worker.id)
 

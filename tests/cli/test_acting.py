@@ -1,4 +1,4 @@
-"""cancel, retry, rm, dlq, cleanup, init: what people do to jobs."""
+"""cancel, retry, rm, dlq, cleanup: what people do to jobs."""
 
 from __future__ import annotations
 
@@ -190,12 +190,12 @@ class TestRetryAndRemove:
         assert cli("rm", "--all", "--yes").err == "no job to delete\n"
         assert states(queue) == {"b": "processing"}
 
-    def test_rm_takes_the_log_files_along(self, cli: Cli, queue: Queue, stage: Stagehand, home: Path) -> None:
+    def test_rm_takes_the_log_files_along(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
         queue.enqueue("true", id="a")
         job = stage.claim("a")
         file = Path(stage.live_file(job).path)
         file.write_bytes(b"")
-        name = str(file.relative_to(home / "logs"))
+        name = str(file.relative_to(queue.store.location.logs_dir))
         stage.end(job, SUCCEEDED, log=name)
         assert cli("rm", "a").code == 0
         assert not file.exists()
@@ -275,11 +275,3 @@ class TestCleanup:
     @pytest.mark.parametrize("words", [["--state", "pending"], ["--state", "x"], ["--older-than", "ages"]])
     def test_refuses_jobs_that_have_not_ended(self, cli: Cli, words: list[str]) -> None:
         assert cli("cleanup", *words).code == 2
-
-
-def test_init_makes_the_store_and_says_where(cli: Cli, home: Path) -> None:
-    result = cli("init")
-    assert (result.code, result.out) == (0, f"✓ The store is ready: {home / 'queue.db'}\n")
-    assert (home / "queue.db").stat().st_mode & 0o777 == 0o600
-    assert cli("init", "--json").json()["db"] == str(home / "queue.db")
-    assert cli("--db", str(home / "other.db"), "init").out.endswith("other.db\n")

@@ -1,100 +1,15 @@
-"""Bad input through the command line: the exit code, the words, and a store that stays as it was."""
+"""Bad input through the command line that is more than a row of the tables in `test_mistakes` can say."""
 
 from __future__ import annotations
 
 import json
 import os
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli, Result
-from tests.cli.mistake import Mistake
-from tests.cli.mistakes_in_jobs import IN_JOBS
-from tests.cli.mistakes_in_use import IN_USE
+from tests.cli.conftest import Cli
 
 from queuectl.queue import Queue
-
-CASES = [*IN_JOBS, *IN_USE]
-TABLES = ("jobs", "attempts", "workers", "config")
-
-
-def dump(queue: Queue) -> dict[str, object]:
-    """Everything that the store holds."""
-    return {name: queue.store.connection.all(f"SELECT * FROM {name}") for name in TABLES}
-
-
-@pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The files of a case lie in the current directory."""
-    path = tmp_path / "files"
-    path.mkdir()
-    monkeypatch.chdir(path)
-    return path
-
-
-def put(case: Mistake, directory: Path) -> None:
-    for name, content in case.files.items():
-        (directory / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-
-
-def assert_told(result: Result, case: Mistake) -> None:
-    assert result.code == case.code, result.err
-    assert "Traceback" not in result.err
-    assert "internal error" not in result.err
-    first, *rest = result.err.splitlines()
-    assert first.startswith("error: ")
-    assert case.says in first
-    assert case.hint in "\n".join(rest)
-    assert len(rest) <= 1
-    assert result.out == ""
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_mistake_is_named_and_nothing_is_written(
-    case: Mistake, several: None, queue: Queue, cli: Cli, elsewhere: Path
-) -> None:
-    put(case, elsewhere)
-    before = dump(queue)
-
-    assert_told(cli(*case.words), case)
-
-    assert dump(queue) == before
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_with_json_the_error_is_one_object_on_stderr(
-    case: Mistake, several: None, cli: Cli, elsewhere: Path
-) -> None:
-    put(case, elsewhere)
-
-    result = cli("--json", *case.words)
-
-    assert result.code == case.code
-    assert result.out == ""
-    error = json.loads(result.err)["error"]
-    assert set(error) == {"code", "message", "hint"}
-    assert error["code"] == case.kind
-    assert case.says in error["message"]
-    assert case.hint in (error["hint"] or "")
-
-
-@pytest.mark.parametrize("case", [c for c in CASES if c.early], ids=lambda case: case.name)
-def test_what_is_wrong_by_itself_makes_no_store(case: Mistake, cli: Cli, home: Path, elsewhere: Path) -> None:
-    put(case, elsewhere)
-
-    assert cli(*case.words).code == case.code
-
-    assert not home.exists()
-
-
-def test_there_are_enough_cases_and_each_is_another() -> None:
-    assert len(CASES) >= 70
-    assert len({(case.words, repr(case.files)) for case in CASES}) == len(CASES)
-
-
-# --- more than a row of the table can say -------------------------------------------------------------
 
 
 def test_a_bad_line_far_down_takes_the_whole_file_with_it(cli: Cli, queue: Queue, elsewhere: Path) -> None:
@@ -182,86 +97,4 @@ def test_a_bad_config_file(cli: Cli, home: Path, text: str, says: str) -> None:
     assert result.code == 2
     assert says in result.err
     assert str(home / "config.toml") in result.err
-    assert "Traceback" not in result.err
-
-
-# --- stores that cannot be used -----------------------------------------------------------------------
-
-
-def test_a_damaged_store_is_refused_and_left_alone(cli: Cli, home: Path) -> None:
-    home.mkdir()
-    file = home / "queue.db"
-    file.write_bytes(os.urandom(8192))
-    content = file.read_bytes()
-
-    result = cli("enqueue", "echo hi")
-
-    assert_store_error(result, "is damaged or not a database")
-    assert file.read_bytes() == content
-
-
-def test_a_text_file_is_no_store(cli: Cli, tmp_path: Path) -> None:
-    file = tmp_path / "notes.txt"
-    file.write_text("buy milk\n")
-
-    assert_store_error(cli("--db", str(file), "list"), "is damaged or not a database")
-
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.txt"]
-    assert file.read_text() == "buy milk\n"
-
-
-def test_a_database_of_another_program_is_left_alone(cli: Cli, tmp_path: Path) -> None:
-    file = tmp_path / "theirs.db"
-    with closing(sqlite3.connect(file)) as theirs:
-        theirs.execute("CREATE TABLE jobs (id TEXT)")
-        theirs.commit()
-    content = file.read_bytes()
-
-    assert_store_error(cli("list", "--db", str(file)), "is a database of another program")
-
-    assert file.read_bytes() == content
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["theirs.db"]
-
-
-def test_a_store_of_a_newer_version_is_left_alone(cli: Cli, home: Path) -> None:
-    assert cli("enqueue", "--id", "old", "echo hi").code == 0
-    with closing(sqlite3.connect(home / "queue.db")) as newer:
-        newer.execute("PRAGMA user_version = 99")
-
-    assert_store_error(cli("enqueue", "--id", "new", "echo hi"), "was written by a newer queuectl")
-
-    with closing(sqlite3.connect(home / "queue.db")) as newer:
-        assert newer.execute("SELECT id FROM jobs").fetchall() == [("old",)]
-
-
-def test_a_home_that_is_a_file(cli: Cli, home: Path) -> None:
-    home.write_text("in the way")
-
-    assert_store_error(cli("enqueue", "echo hi"), "is not a directory")
-
-    assert home.read_text() == "in the way"
-
-
-def test_a_home_that_cannot_be_made(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("QUEUECTL_HOME", str(tmp_path / "file" / "below" / "home"))
-
-    assert_store_error(cli("enqueue", "echo hi"), "")
-
-
-def test_a_directory_is_no_store(cli: Cli, tmp_path: Path) -> None:
-    assert_store_error(cli("list", "--db", str(tmp_path)), "cannot open")
-
-
-def test_a_store_that_somebody_else_may_not_write(cli: Cli, home: Path, tmp_path: Path) -> None:
-    """As root everything is writable, so a file system that nobody can write stands in for it."""
-    assert_store_error(cli("enqueue", "--db", "/proc/queuectl.db", "echo hi"), "cannot create")
-
-
-def assert_store_error(result: Result, says: str) -> None:
-    assert result.code == 3, result.err
-    assert result.out == ""
-    assert result.err.startswith("error: ")
-    assert says in result.err
-    assert "hint: " in result.err
     assert "Traceback" not in result.err

@@ -64,53 +64,7 @@ def test_a_time_in_local_time(cli: Cli, queue: Queue, monkeypatch: pytest.Monkey
     assert queue.get("job1").to_dict()["run_at"] == "2999-12-01T00:00:00.000Z"
 
 
-# --- places -------------------------------------------------------------------------------------------
-
-
-def test_db_before_and_after_the_command(cli: Cli, tmp_path: Path, home: Path) -> None:
-    file = str(tmp_path / "other.db")
-
-    assert cli("--db", file, "enqueue", "--id", "a", "true").code == 0
-    assert cli("enqueue", "--db", file, "--id", "b", "true").code == 0
-    assert cli("enqueue", "echo hi", f"--db={file}", "--id", "c").code == 0
-    assert cli(f"--db=sqlite:///{file}", "list", "--quiet").out == "a\nb\nc\n"
-    assert cli("dlq", "--db", file, "list").code == 0
-    assert cli("--db", file, "config", "get", "max-retries").out == "3\n"
-    assert not home.exists()
-
-
-@pytest.mark.parametrize("variable", ["QUEUECTL_DB", "QUEUECTL_DB_PATH"])
-def test_the_store_by_a_variable(
-    cli: Cli, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, variable: str
-) -> None:
-    monkeypatch.setenv(variable, str(tmp_path / "other.db"))
-
-    assert cli("enqueue", "--id", "a", "true").code == 0
-
-    assert (tmp_path / "other.db").exists()
-    assert not home.exists()
-
-
-def test_a_flag_wins_over_the_variables(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("QUEUECTL_DB", "QUEUECTL_DB_PATH"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-
-    assert cli("init", "--db", str(tmp_path / "flag")).code == 0
-    assert cli("init").code == 0
-
-    assert sorted(
-        path.name for path in tmp_path.glob("[!.]*") if path.is_file() and "-" not in path.name
-    ) == [
-        "QUEUECTL_DB",
-        "flag",
-    ]
-
-
-def test_init_makes_the_store_and_may_be_repeated(cli: Cli, home: Path) -> None:
-    for _ in range(2):
-        result = cli("init")
-        assert (result.code, result.out) == (0, f"✓ The store is ready: {home / 'queue.db'}\n")
-    assert (home / "queue.db").exists()
+# --- ways to start it ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("module", ["queuectl", "queuectl.cli", "queuectl.cli.main"])

@@ -117,11 +117,11 @@ class TestStored:
         assert result.out == "head\ntail\n"
         assert result.err == "[… 1,234 bytes left out …]\n"
 
-    def test_says_so_when_its_file_is_gone(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+    def test_says_where_its_file_should_be(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
         queue.enqueue("true", id="job")
         job = stage.claim("job")
         stage.end(job, SUCCEEDED, log=log_name(job.seq, job.runs), output_bytes=90)
-        assert "or was deleted" in cli("logs", "job").err
+        assert f"is on {stage.host}" in cli("logs", "job").err
 
     def test_of_a_lost_attempt_is_what_its_file_has(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
         queue.enqueue("true", id="job", max_retries=0)

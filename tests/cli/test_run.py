@@ -60,13 +60,14 @@ def test_json_is_one_document_with_output_and_history(place: Site) -> None:
 
 
 def test_ctrl_c_ends_the_job(place: Site) -> None:
+    place.ok("init")
     process = subprocess.Popen(
         [sys.executable, "-m", "queuectl", "run", "--id", "long", "sleep 60"],
         env=place.env,
         cwd=place.work,
         stderr=subprocess.DEVNULL,
     )
-    wait_until(lambda: (place.home / "queue.db").exists() and _state(place, "long") == "processing")
+    wait_until(lambda: _state(place, "long") == "processing", what="the job to run")
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=20) == 130
     assert place.state("long") == "cancelled"
@@ -93,7 +94,7 @@ def test_a_reader_that_goes_away_ends_the_job(place: Site) -> None:
 
 def test_nothing_is_left_in_the_run_directory_afterwards(site: Site) -> None:
     site.ok("run", "true")
-    assert list((site.home / "run").iterdir()) == []
+    assert os.listdir(site.location.run_dir) == []
 
 
 def _state(site: Site, id: str) -> str | None:

@@ -6,9 +6,11 @@ What they do is in `roles`.
 from __future__ import annotations
 
 import multiprocessing
+import time
 import traceback
+from multiprocessing.connection import wait
 from threading import BrokenBarrierError
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,18 +36,14 @@ def run_together(members: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]]) 
         sender.close()
         started.append((process, receiver))
     try:
-        answers = [_answer(receiver) for _, receiver in started]
+        answers = _gather([receiver for _, receiver in started])
     finally:
         for process, receiver in started:
             receiver.close()
-            process.join(PATIENCE)
-            if process.is_alive():
-                process.kill()
-                process.join()
+            process.kill()  # it has answered, or waits for one that has failed
+            process.join()
             process.close()
-    failures = [what for good, what in answers if not good]
-    assert not failures, max(failures, key=len)
-    return [what for _, what in answers]
+    return answers
 
 
 def _member(
@@ -60,6 +58,16 @@ def _member(
         sender.send((False, traceback.format_exc()))
 
 
-def _answer(receiver: Connection) -> tuple[bool, Any]:
-    assert receiver.poll(PATIENCE), "a process did not answer"
-    return receiver.recv()
+def _gather(receivers: Sequence[Connection]) -> list[Any]:
+    """What each has returned. The first that fails is the reason: the others may wait for it in vain."""
+    answers: dict[Connection, Any] = {}
+    deadline = time.monotonic() + PATIENCE
+    while left := [receiver for receiver in receivers if receiver not in answers]:
+        ready = wait(left, deadline - time.monotonic())
+        assert ready, f"{len(left)} processes did not answer"
+        failures = []
+        for receiver in cast("list[Connection]", ready):
+            good, answers[receiver] = receiver.recv()
+            failures += [] if good else [answers[receiver]]
+        assert not failures, max(failures, key=len)
+    return [answers[receiver] for receiver in receivers]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import random
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from tests.conformance.builders import HOST, new_job, register
+from tests.engines import Place
 
 from queuectl.clock import SYSTEM_CLOCK
 from queuectl.config.settings import Settings
@@ -14,29 +16,21 @@ from queuectl.core import outcome as kinds
 from queuectl.core.lifecycle import Report, decide
 from queuectl.core.outcome import Outcome
 from queuectl.errors import DuplicateId, WorkerFenced
-from queuectl.paths import Location
 from queuectl.queue import Queue
-from queuectl.store.connection import Connection
 from queuectl.store.messages import Ask, JobFilter
 from queuectl.store.migrate import migrate
-from queuectl.store.open import open_store
+from queuectl.store.sqlite_connection import SqliteConnection as Connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from queuectl.core.job import Job
-    from queuectl.store.api import Store
 
 EVERYTHING = JobFilter()
 now = SYSTEM_CLOCK.now
 
 # A lost job is ready again at once, however often it was lost.
 PATIENT = Settings({"crash-limit": "1000", "backoff-strategy": "fixed", "job-retry-delay": "0"}).policy
-
-
-def open_at(directory: str) -> Store:
-    file = os.path.join(directory, "queue.db")
-    return open_store(Location(file, file, directory))
 
 
 def _token() -> str:
@@ -49,9 +43,14 @@ def _verdict(job: Job, kind: str) -> Report:
     return decide(job, outcome, PATIENT, now=now())
 
 
-def claimer(go: Callable[[], object], directory: str, name: str, limit: int) -> list[str]:
+def _run_something() -> None:
+    """As a worker does with what it has claimed. Who only writes keeps all others from a file for seconds."""
+    os.waitpid(os.posix_spawn("/bin/sh", ["sh", "-c", ":"], {}), 0)
+
+
+def claimer(go: Callable[[], object], place: Place, name: str, limit: int) -> list[str]:
     """Claim and complete until nothing is left; the ids in the order they were handed out."""
-    store = open_at(directory)
+    store = place.open()
     register(store, name)
     go()
     taken: list[str] = []
@@ -66,20 +65,22 @@ def claimer(go: Callable[[], object], directory: str, name: str, limit: int) -> 
         reports = [_verdict(job, kinds.SUCCEEDED) for job in answer.jobs]
 
 
-def mortal_claimer(go: Callable[[], object], directory: str, name: str, lives: int) -> list[str]:
+def mortal_claimer(go: Callable[[], object], place: Place, name: str, lives: int) -> list[str]:
     """Like a claimer, but it is buried now and then and comes back under a new name.
 
     Brings in jobs of its own until it has died often enough. Which jobs were completed by results
     that the store accepted.
     """
-    store = open_at(directory)
+    store = place.open()
     deaths = brought = 0
     register(store, f"{name}-0")
     go()
     completed: list[str] = []
     held: list[Job] = []
     while deaths < lives or held or store.unfinished(EVERYTHING):
-        if deaths < lives:
+        if held:
+            _run_something()
+        elif deaths < lives:
             brought += 1
             store.enqueue([[new_job(f"{name}-{brought}", max_retries=1_000_000)]], now())
         me = f"{name}-{deaths}"
@@ -100,9 +101,9 @@ def mortal_claimer(go: Callable[[], object], directory: str, name: str, lives: i
     return completed
 
 
-def burier(go: Callable[[], object], directory: str, claimers: int) -> int:
+def burier(go: Callable[[], object], place: Place, claimers: int) -> int:
     """Declare workers dead and free their jobs while there are claimers; how many were buried."""
-    store = open_at(directory)
+    store = place.open()
     chance = random.Random(1)
     go()
     buried = 0
@@ -118,23 +119,29 @@ def burier(go: Callable[[], object], directory: str, claimers: int) -> int:
     return buried
 
 
-def heart(go: Callable[[], object], directory: str, claimers: int, name: str) -> None:
-    """Renew the leases of one claimer's incarnations, so that burials are refused now and then."""
-    store = open_at(directory)
+def heart(go: Callable[[], object], place: Place, claimers: int, name: str) -> int:
+    """Renew the leases of one claimer's incarnations, so that burials are refused now and then.
+
+    Each only some times: one that never rests would keep the others from a file, and from ever being buried.
+    """
+    store = place.open()
+    beats: Counter[str] = Counter()
     go()
     while len(store.stored_config()) < claimers:
         for worker in store.workers():
-            if worker.id.startswith(name) and worker.state == "alive":
+            if worker.id.startswith(name) and worker.state == "alive" and beats[worker.id] < 20:
+                beats[worker.id] += 1
                 try:
                     store.heartbeat(worker.id, 30_000, 0, now())
                 except WorkerFenced:
                     continue
     store.close()
+    return beats.total()
 
 
-def enqueuer_of_one(go: Callable[[], object], directory: str, name: str, skip: bool) -> int:
+def enqueuer_of_one(go: Callable[[], object], place: Place, name: str, skip: bool) -> int:
     """Enqueue the same id as everybody else; 1 if it was ours that went in."""
-    store = open_at(directory)
+    store = place.open()
     go()
     try:
         return store.enqueue([[new_job("the-one", command=name)]], now(), skip=skip)
@@ -145,18 +152,18 @@ def enqueuer_of_one(go: Callable[[], object], directory: str, name: str, skip: b
         store.close()
 
 
-def creator(go: Callable[[], object], directory: str, name: str) -> str:
+def creator(go: Callable[[], object], place: Place, name: str) -> str:
     """Open a database that may not exist yet, and store a job in it."""
     go()
-    store = open_at(directory)
+    store = place.open()
     store.enqueue([[new_job(name)]], now())
     store.close()
     return name
 
 
-def bulk_enqueuer(go: Callable[[], object], directory: str, count: int) -> list[str]:
+def bulk_enqueuer(go: Callable[[], object], place: Place, count: int) -> list[str]:
     """Many jobs without ids of their own, through the queue."""
-    queue = Queue(open_at(directory), Settings())
+    queue = Queue(place.open(), Settings())
     go()
     made = queue.enqueue_many(["true"] * count, if_exists="skip")
     queue.close()

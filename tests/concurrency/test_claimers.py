@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 from tests.concurrency.crew import run_together
 from tests.concurrency.roles import (
@@ -13,30 +12,30 @@ from tests.concurrency.roles import (
     heart,
     mortal_claimer,
     now,
-    open_at,
 )
 from tests.conformance.builders import new_job
+from tests.engines import Place
 
 from queuectl.store.messages import JobFilter
 
 
-def test_claimers_at_once_take_every_job_exactly_once(tmp_path: Path) -> None:
-    store = open_at(str(tmp_path))
+def test_claimers_at_once_take_every_job_exactly_once(place: Place) -> None:
+    store = place.open()
     jobs = [new_job(f"j{n:04d}", queue=f"q{n % 3}", priority=n % 5) for n in range(2_000)]
     store.enqueue([jobs], now())
-    crew = [(claimer, (str(tmp_path), f"w{n}", 1 + 3 * n)) for n in range(6)]
+    crew = [(claimer, (place, f"w{n}", 1 + 3 * n)) for n in range(6)]
     taken = [id for ids in run_together(crew) for id in ids]
     assert len(taken) == len(set(taken)) == 2_000
     assert store.count(JobFilter(states=("completed",))) == 2_000
-    for job in store.page(EVERYTHING, limit=2_000):
-        assert (job.attempts, job.runs, job.claim) == (1, 1, None)
-        assert len(store.attempts(job.seq)) == 1
+    stored = store.page(EVERYTHING, limit=2_000)
+    assert {(job.attempts, job.runs, job.claim) for job in stored} == {(1, 1, None)}
+    records = store.connection.all("SELECT job_seq FROM attempts ORDER BY job_seq")  # type: ignore[attr-defined]
+    assert [seq for (seq,) in records] == [job.seq for job in stored]
     store.close()
 
 
-def test_claimers_that_are_being_buried_complete_every_job_once(tmp_path: Path) -> None:
-    store = open_at(str(tmp_path))
-    place = str(tmp_path)
+def test_claimers_that_are_being_buried_complete_every_job_once(place: Place) -> None:
+    store = place.open()
     crew = [(mortal_claimer, (place, f"w{n}", 5)) for n in range(3)]
     *results, buried, _ = run_together([*crew, (burier, (place, 3)), (heart, (place, 3, "w0"))])
     completed = Counter(id for ids in results for id in ids)

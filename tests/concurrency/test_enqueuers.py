@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
 from tests.concurrency.crew import run_together
-from tests.concurrency.roles import EVERYTHING, bulk_enqueuer, creator, enqueuer_of_one, open_at
+from tests.concurrency.roles import EVERYTHING, bulk_enqueuer, creator, enqueuer_of_one
+from tests.engines import Place
 
 
 @pytest.mark.parametrize("skip", [False, True])
-def test_of_many_that_enqueue_one_id_exactly_one_succeeds(tmp_path: Path, skip: bool) -> None:
-    store = open_at(str(tmp_path))
-    new = run_together([(enqueuer_of_one, (str(tmp_path), f"p{n}", skip)) for n in range(20)])
-    assert sorted(new) == [0] * 19 + [1]
+def test_of_many_that_enqueue_one_id_exactly_one_succeeds(place: Place, skip: bool) -> None:
+    store = place.open()
+    new = run_together([(enqueuer_of_one, (place, f"p{n}", skip)) for n in range(12)])
+    assert sorted(new) == [0] * 11 + [1]
     (job,) = store.page(EVERYTHING, limit=5)
     assert job.command == f"p{new.index(1)}"
     store.close()
 
 
 @pytest.mark.parametrize("attempt", range(3))
-def test_a_new_database_can_be_made_by_many_at_once(tmp_path: Path, attempt: int) -> None:
-    place = str(tmp_path / "new" / "home")
+def test_a_new_database_can_be_made_by_many_at_once(place: Place, attempt: int) -> None:
     names = run_together([(creator, (place, f"p{n}")) for n in range(10)])
-    store = open_at(place)
+    store = place.open()
     assert sorted(job.id for job in store.page(EVERYTHING, limit=50)) == sorted(names)
-    assert not [name for name in os.listdir(place) if "before" in name], "there was nothing to back up"
+    left = os.listdir(place.directory)
+    assert not [name for name in left if "before" in name], "there was nothing to back up"
     store.close()
 
 
-def test_jobs_without_ids_never_meet(tmp_path: Path) -> None:
-    made = run_together([(bulk_enqueuer, (str(tmp_path), 3_000)) for _ in range(4)])
+def test_jobs_without_ids_never_meet(place: Place) -> None:
+    made = run_together([(bulk_enqueuer, (place, 3_000)) for _ in range(4)])
     everyone = [id for ids in made for id in ids]
     assert len(set(everyone)) == 12_000
-    store = open_at(str(tmp_path))
+    store = place.open()
     assert store.count(EVERYTHING) == 12_000
     store.close()

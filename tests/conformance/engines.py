@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from tests.servers import drop, fresh_url
+
+from queuectl.address import Address
 from queuectl.paths import Location
 from queuectl.store.open import open_store
 
@@ -30,20 +33,23 @@ class Engine(Protocol):
 
 class SqliteEngine:
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
+        self.directory = directory
         self._opened: list[Store] = []
         self._others: list[SqliteEngine] = []
 
+    def location(self) -> Location:
+        file = str(self.directory / "queue.db")
+        return Location(file, file, str(self.directory))
+
     def open(self) -> Store:
-        file = str(self._directory / "queue.db")
-        store = open_store(Location(file, file, str(self._directory)))
+        store = open_store(self.location())
         self._opened.append(store)
         return store
 
     def another(self) -> SqliteEngine:
-        directory = self._directory / f"another-{len(self._others)}"
-        self._others.append(SqliteEngine(directory))
-        return self._others[-1]
+        other = type(self)(self.directory / f"another-{len(self._others)}")
+        self._others.append(other)
+        return other
 
     def close(self) -> None:
         for store in self._opened:
@@ -52,4 +58,28 @@ class SqliteEngine:
             other.close()
 
 
-ENGINES = {"sqlite": SqliteEngine}
+class ServerEngine(SqliteEngine):
+    name = ""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self.url = fresh_url(self.name)
+
+    def location(self) -> Location:
+        address = Address(self.url)
+        return Location(self.url, "", str(self.directory), engine=address.engine, shown=address.shown)
+
+    def close(self) -> None:
+        super().close()
+        drop(self.url)
+
+
+class PostgresEngine(ServerEngine):
+    name = "postgres"
+
+
+class MysqlEngine(ServerEngine):
+    name = "mysql"
+
+
+ENGINES = {"sqlite": SqliteEngine, "postgres": PostgresEngine, "mysql": MysqlEngine}

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from pathlib import Path
 
+from queuectl import Queue
 from queuectl.core import states
 from queuectl.queue import JobFilter
 from queuectl.testing import wait_until
@@ -13,6 +14,40 @@ from tests.site import Site
 
 # Every start of a job appends one line, in one write.
 RECORD = 'printf "%s %s\\n" "$QUEUECTL_JOB_ID" "$QUEUECTL_ATTEMPT" >> runs.log; '
+# Hangs in its first attempt only; a second one is the proof that it was run again.
+HANGS_ONCE = RECORD + 'test "$QUEUECTL_ATTEMPT" -gt 1 || sleep 60'
+
+# What must never be found, at no moment and whoever was killed.
+CONTRADICTIONS = {
+    "a claim on a job that nobody runs, or none on one that runs": """
+        SELECT id, state, claim FROM jobs
+        WHERE (state = 'processing' AND (claim IS NULL OR worker_id IS NULL))
+           OR (state <> 'processing' AND (claim IS NOT NULL OR worker_id IS NOT NULL))
+        """,
+    "a running job whose worker nobody knows": """
+        SELECT id, worker_id FROM jobs
+        WHERE state = 'processing' AND worker_id NOT IN (SELECT id FROM workers)
+        """,
+    "an attempt without its job": """
+        SELECT job_seq, run FROM attempts WHERE job_seq NOT IN (SELECT seq FROM jobs)
+        """,
+    "one run of a job recorded twice": """
+        SELECT job_seq, run FROM attempts GROUP BY job_seq, run HAVING count(*) > 1
+        """,
+    "another number of runs than of their records": """
+        SELECT id, runs FROM jobs
+        WHERE runs - CASE state WHEN 'processing' THEN 1 ELSE 0 END
+           <> (SELECT count(*) FROM attempts WHERE job_seq = jobs.seq)
+        """,
+}
+
+
+def put(site: Site, *ids: str, command: str = RECORD + "echo done", **fields: object) -> None:
+    """Enqueue these jobs, and hear that they are stored."""
+    with site.queue() as queue:
+        queue.enqueue_many(
+            [{"id": id, "command": command, "cwd": str(site.work), **fields} for id in ids],
+        )
 
 
 def runs(site: Site) -> Counter[str]:
@@ -32,7 +67,8 @@ def check(site: Site, acknowledged: list[str]) -> None:
     """Nothing lost, one completion each, attempts right, the store whole, no process left over."""
     started = runs(site)
     with site.queue() as queue:
-        assert queue.store.connection.all("PRAGMA integrity_check") == [("ok",)]  # type: ignore[attr-defined]
+        check_whole(queue)
+        _check_counts(queue)
         for id in acknowledged:
             job = queue.get(id)
             attempts = queue.attempts(job)
@@ -45,9 +81,23 @@ def check(site: Site, acknowledged: list[str]) -> None:
             assert job.attempts <= job.max_retries + 1
             # An attempt may be lost before its command began, never the other way round.
             assert 1 <= started[id] <= len(attempts), (id, started[id], outcomes)
-            assert job.claim is None
-            assert job.worker_id is None
     assert no_job_processes(site)
+
+
+def check_whole(queue: Queue) -> None:
+    """The store agrees with itself; may be asked at any moment."""
+    db = queue.store.connection  # type: ignore[attr-defined]
+    found = {what: rows for what, sql in CONTRADICTIONS.items() if (rows := db.all(sql))}
+    assert not found
+    if not queue.store.location.shared:
+        assert db.all("PRAGMA integrity_check") == [("ok",)]
+
+
+def _check_counts(queue: Queue) -> None:
+    """What `status` says is what the rows say; only while nobody is at work."""
+    db = queue.store.connection  # type: ignore[attr-defined]
+    rows = Counter(state for (state,) in db.all("SELECT state FROM jobs"))
+    assert Counter(queue.stats().counts) == rows
 
 
 def no_job_processes(site: Site) -> bool:

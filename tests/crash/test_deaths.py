@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 from queuectl.testing import wait_until
-from tests.crash.checker import RECORD, check, no_job_processes, runs, settle
+from tests.crash.checker import HANGS_ONCE, RECORD, check, check_whole, put, runs, settle
+from tests.crash.points import armed
 from tests.site import Site
+from tests.stillness import is_running, is_stopped
 
-# Hangs in its first attempt only; a second one is the proof that it was run again.
-HANGS_ONCE = RECORD + 'test "$QUEUECTL_ATTEMPT" -gt 1 || sleep 60'
+SHORT_LEASE = {"worker-heartbeat-interval": "0.3", "worker-lease": "1.5", "kill-grace": "0.2"}
 
 
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
-        return False
+def fall_asleep(site: Site) -> int:
+    """Wait for the worker that stops itself; from then on it is in nobody's way. Its pid."""
+    sleeper = wait_until(
+        lambda: next(filter(is_stopped, site.workers()), None), what="the worker to stand still"
+    )
+    site.freeze(sleeper)
+    return sleeper
 
 
 def test_a_killed_worker_is_replaced_and_its_job_runs_again(site: Site) -> None:
-    site.ok("enqueue", "--id", "job", "--command", HANGS_ONCE)
+    put(site, "job", command=HANGS_ONCE)
     site.start()
     wait_until(lambda: runs(site)["job"] == 1, what="the first run")
     (worker,) = site.workers()
@@ -37,13 +38,13 @@ def test_a_killed_worker_is_replaced_and_its_job_runs_again(site: Site) -> None:
 
 
 def test_a_killed_supervisor_leaves_its_workers_at_work(site: Site) -> None:
-    site.ok("enqueue", "--id", "first", "--command", RECORD + "sleep 1")
+    put(site, "first", command=RECORD + "sleep 1")
     site.start(count=2)
     wait_until(lambda: runs(site)["first"] == 1, what="the first job")
     workers = site.workers()
     (supervisor,) = site.supervisors()
     os.kill(supervisor, signal.SIGKILL)
-    site.ok("enqueue", "--id", "second", "--command", RECORD)
+    put(site, "second")
     settle(site)
     check(site, ["first", "second"])
     assert sorted(site.workers()) == sorted(workers)
@@ -57,7 +58,7 @@ def test_a_killed_supervisor_leaves_its_workers_at_work(site: Site) -> None:
 
 
 def test_when_everything_is_killed_the_next_start_recovers_at_once(site: Site) -> None:
-    site.ok("enqueue", "--id", "job", "--command", HANGS_ONCE)
+    put(site, "job", command=HANGS_ONCE)
     site.start(count=2)
     wait_until(lambda: runs(site)["job"] == 1, what="the first run")
     for pid in site.supervisors() + site.workers():
@@ -73,7 +74,7 @@ def test_the_old_tree_is_gone_before_the_job_runs_again(site: Site) -> None:
     state = "$(sed 's/.*) //; s/ .*//' /proc/$(cat $f)/stat 2>/dev/null)"
     watch = f'for f in escaped forked; do case "{state}" in ""|Z|X) ;; *) echo $f >> overlap;; esac; done; '
     command = RECORD + f'if test "$QUEUECTL_ATTEMPT" -gt 1; then {watch} true; else {escape} sleep 60; fi'
-    site.ok("enqueue", "--id", "job", "--command", command)
+    put(site, "job", command=command)
     site.start(count=2)
     wait_until(lambda: (site.work / "escaped").exists() and (site.work / "forked").exists())
     with site.queue() as queue:
@@ -85,40 +86,35 @@ def test_the_old_tree_is_gone_before_the_job_runs_again(site: Site) -> None:
 
 
 def test_a_stopped_worker_that_wakes_after_its_lease_cannot_change_the_job(site: Site) -> None:
-    site.configure(**{"worker-heartbeat-interval": "0.3", "worker-lease": "1.5", "kill-grace": "0.2"})
-    site.ok("enqueue", "--id", "job", "--command", HANGS_ONCE)
-    site.start(count=2)
-    wait_until(lambda: runs(site)["job"] == 1, what="the first run")
+    site.configure(**SHORT_LEASE)
+    site.start(count=2, env=armed(site, "run.running", "stop"))
+    put(site, "job", command=HANGS_ONCE)
+    sleeper = fall_asleep(site)
     with site.queue() as queue:
-        owner = next(w for w in queue.store.workers() if w.id == queue.get("job").worker_id)
-        site.freeze(owner.pid)
-        site.wait_for("job", "completed")
-        before = queue.get("job").to_dict()
-        history = [(a.outcome, a.worker_id, a.claim) for a in queue.attempts(queue.get("job"))]
-        os.kill(owner.pid, signal.SIGCONT)
+        wait_until(lambda: queue.get("job").state == "completed", what="another worker to do its job")
+        job = queue.get("job")
+        before, attempts = job.to_dict(), queue.attempts(job)
+        history = [(a.outcome, a.worker_id, a.claim) for a in attempts]
+        wait_until(lambda: sleeper not in site.workers(), what="its row to be removed")
+        os.kill(sleeper, signal.SIGCONT)
         # It notices, and comes back under a new name.
-        wait_until(
-            lambda: any(w.pid == owner.pid and w.id != owner.id for w in queue.store.workers()),
-            what="the worker to register anew",
-        )
+        wait_until(lambda: sleeper in site.workers(), what="the worker to register anew")
         assert queue.get("job").to_dict() == before
-        assert [(a.outcome, a.worker_id, a.claim) for a in queue.attempts(queue.get("job"))] == history
+        assert [(a.outcome, a.worker_id, a.claim) for a in queue.attempts(job)] == history
     assert [outcome for outcome, _, _ in history] == ["lost", "succeeded"]
     check(site, ["job"])
 
 
 def test_a_worker_that_sleeps_through_its_lease_starts_nothing_it_held_ahead(site: Site) -> None:
     """What it had claimed but not started is run by others; on waking it must not be run again."""
-    site.configure(**{"worker-heartbeat-interval": "0.3", "worker-lease": "1.5", "kill-grace": "0.2"})
-    lines = "".join(json.dumps({"id": f"s{n:03}", "command": "true"}) + "\n" for n in range(200))
-    site.ok("enqueue", "-f", "-", input=lines)
+    site.configure(**SHORT_LEASE)
+    put(site, *(f"s{n:03}" for n in range(200)), command="true")
     long = [f"long{n}" for n in range(4)]
-    for id in long:
-        site.ok("enqueue", "--id", id, "--command", RECORD + "sleep 0.3")
-    site.start()
-    wait_until(lambda: runs(site)["long0"] == 1, what="the first long job")
-    (sleeper,) = site.workers()
-    site.freeze(sleeper)
+    put(site, *long, command=RECORD + "sleep 0.3")
+    site.start(env=armed(site, "run.running@201", "stop"))
+    sleeper = fall_asleep(site)
+    with site.queue() as queue:
+        assert queue.get("long1").state == "processing", "it holds more than it runs"
     site.start()
     settle(site)
     before = runs(site)
@@ -133,7 +129,7 @@ def test_a_worker_that_sleeps_through_its_lease_starts_nothing_it_held_ahead(sit
 
 
 def test_a_worker_that_crashes_while_it_is_being_stopped_leaves_nothing_behind(site: Site) -> None:
-    site.ok("enqueue", "--id", "job", "--command", RECORD + "sleep 60")
+    put(site, "job", command=RECORD + "sleep 60")
     site.start(count=2)
     wait_until(lambda: runs(site)["job"] == 1, what="the run")
     with site.queue() as queue:
@@ -154,10 +150,9 @@ def test_a_worker_that_crashes_while_it_is_being_stopped_leaves_nothing_behind(s
 
 def test_a_job_that_kills_its_worker_runs_out_of_attempts(site: Site) -> None:
     site.configure(**{"backoff-base": "1", "max-retries": "2"})
-    site.ok("enqueue", "--id", "poison", "--command", RECORD + "kill -9 $PPID; sleep 60")
+    put(site, "poison", command=RECORD + "kill -9 $PPID; sleep 60")
     ids = [f"good{n}" for n in range(10)]
-    for id in ids:
-        site.ok("enqueue", "--id", id, "--max-retries", "5", "--command", RECORD)
+    put(site, *ids, max_retries=5)
     site.start(count=2)
     settle(site)
     with site.queue() as queue:
@@ -173,17 +168,15 @@ def test_a_job_that_kills_its_worker_runs_out_of_attempts(site: Site) -> None:
 def test_a_storm_of_kills_loses_nothing(site: Site) -> None:
     site.configure(**{"max-retries": "50", "crash-limit": "50", "backoff-base": "0.1"})
     ids = [f"s{n:03}" for n in range(300)]
-
-    lines = "".join(json.dumps({"id": id, "command": RECORD + "sleep 0.01"}) + "\n" for id in ids)
-    site.ok("enqueue", "-f", "-", input=lines)
+    put(site, *ids, command=RECORD + "sleep 0.01")
     site.start(count=3, concurrency=2)
     with site.queue() as queue:
         for fraction in range(1, 9):
             goal = len(ids) * fraction // 10
             wait_until(lambda goal=goal: queue.stats().counts["completed"] >= goal, timeout=60)  # type: ignore[misc]
             for pid in site.workers()[:1]:
-                if alive(pid):
+                if is_running(pid):
                     os.kill(pid, signal.SIGKILL)
+            check_whole(queue)
     settle(site, timeout=90)
     check(site, ids)
-    assert no_job_processes(site)

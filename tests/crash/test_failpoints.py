@@ -1,56 +1,45 @@
-"""A worker is killed with -9 at every step between claim and finish; nothing is lost, nothing done twice."""
+"""A process is killed with -9 at every step of its work; nothing is lost, nothing done twice."""
 
 from __future__ import annotations
 
 import os
 import signal
-from pathlib import Path
 
 import pytest
 
 from queuectl.testing import wait_until
-from tests.crash.checker import RECORD, check, runs, settle
+from tests.crash.checker import HANGS_ONCE, RECORD, check, put, runs, settle
+from tests.crash.points import (
+    BETWEEN_CLAIM_AND_FINISH,
+    OF_ARRIVING,
+    OF_HEARTS,
+    OF_LEAVING,
+    OF_RESCUERS,
+    armed,
+    await_fire,
+)
 from tests.site import Site
-
-POINTS = [
-    "claim.before_commit",
-    "claim.committed",
-    "run.marked",
-    "run.spawned",
-    "run.running",
-    "run.exited",
-    "run.reaped",
-    "run.output_flushed",
-    "complete.before_commit",
-    "complete.committed",
-    "heartbeat.before",
-    "heartbeat.before_commit",
-    "heartbeat.committed",
-    "heartbeat.after",
-    "register.committed",
-]
+from tests.stillness import is_stopped
 
 
-def armed(site: Site, point: str) -> dict[str, str]:
-    return {
-        "QUEUECTL_ENABLE_FAILPOINTS": "1",
-        "QUEUECTL_FAILPOINT": f"{point}=kill9",
-        "QUEUECTL_FAILPOINT_ONCE": str(site.work / "fired"),
-    }
-
-
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", OF_ARRIVING + BETWEEN_CLAIM_AND_FINISH)
 def test_a_worker_killed_at_any_step_loses_nothing(site: Site, point: str) -> None:
     ids = [f"job{n}" for n in range(6)]
-    for id in ids:
-        site.ok("enqueue", "--id", id, "--command", RECORD + "echo done")
+    put(site, *ids)
     site.q("worker", "start", "--count", "1", "--concurrency", "2", env=armed(site, point))
     settle(site)
-    assert (site.work / "fired").exists(), "the failpoint was never reached"
+    await_fire(site)
     check(site, ids)
 
 
-BETWEEN_CLAIM_AND_FINISH = POINTS[:10]
+@pytest.mark.parametrize("point", OF_HEARTS)
+def test_a_worker_killed_at_any_step_of_a_heartbeat_loses_nothing(site: Site, point: str) -> None:
+    """While its jobs run: the heart beats beside them, and may be later than short ones."""
+    ids = [f"job{n}" for n in range(3)]
+    put(site, *ids, command=RECORD + "until test -e fired; do sleep 0.02; done")
+    site.q("worker", "start", "--concurrency", "2", env=armed(site, point))
+    settle(site)
+    check(site, ids)
 
 
 @pytest.mark.parametrize("victims", ["supervisor", "both"])
@@ -60,11 +49,8 @@ def test_a_supervisor_killed_at_any_step_of_its_worker_loses_nothing(
 ) -> None:
     """The worker is held still at the step; then its supervisor is killed, alone or with it."""
     ids = [f"job{n}" for n in range(4)]
-    for id in ids:
-        site.ok("enqueue", "--id", id, "--command", RECORD + "echo done")
-    env = armed(site, point)
-    env["QUEUECTL_FAILPOINT"] = f"{point}=stop"
-    site.ok("worker", "start", "--concurrency", "2", env=env)
+    put(site, *ids)
+    site.start(concurrency=2, env=armed(site, point, "stop"))
     worker = wait_until(
         lambda: next(filter(is_stopped, site.workers()), None), what="the worker to stand still"
     )
@@ -79,16 +65,9 @@ def test_a_supervisor_killed_at_any_step_of_its_worker_loses_nothing(
     check(site, ids)
 
 
-def is_stopped(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
-    except FileNotFoundError:
-        return False
-
-
 @pytest.mark.parametrize("point", ["run.spawned", "run.running"])
 def test_the_job_runs_again_within_two_seconds(site: Site, point: str) -> None:
-    site.ok("enqueue", "--id", "slow", "--command", RECORD + 'test "$QUEUECTL_ATTEMPT" -gt 1 || sleep 60')
+    put(site, "slow", command=HANGS_ONCE)
     site.q("worker", "start", "--count", "2", env=armed(site, point))
     settle(site)
     killed = os.stat(site.work / "fired").st_mtime
@@ -102,7 +81,7 @@ def test_the_job_runs_again_within_two_seconds(site: Site, point: str) -> None:
 
 def test_a_result_that_was_not_stored_is_run_again(site: Site) -> None:
     """At least once, and said so: the command had ended well, but nobody knew."""
-    site.ok("enqueue", "--id", "twice", "--command", RECORD)
+    put(site, "twice")
     site.q("worker", "start", env=armed(site, "run.exited"))
     settle(site)
     assert runs(site)["twice"] == 2
@@ -112,11 +91,8 @@ def test_a_result_that_was_not_stored_is_run_again(site: Site) -> None:
 def test_jobs_claimed_ahead_by_a_dead_worker_lose_no_attempt(site: Site) -> None:
     """Only what was started counts: a bystander with a single try must not die of its neighbour."""
     ids = [f"j{n:03}" for n in range(300)]
-    lines = "".join(f'{{"id":"{id}","command":"true","max_retries":0}}\n' for id in ids)
-    site.ok("enqueue", "-f", "-", input=lines)
-    env = armed(site, "complete.before_commit")
-    env["QUEUECTL_FAILPOINT"] = "complete.before_commit@3=kill9"
-    site.q("worker", "start", "--concurrency", "2", env=env)
+    put(site, *ids, command="true", max_retries=0)
+    site.q("worker", "start", "--concurrency", "2", env=armed(site, "complete.before_commit@3"))
     settle(site)
     with site.queue() as queue:
         jobs = [queue.get(id) for id in ids]
@@ -128,32 +104,27 @@ def test_jobs_claimed_ahead_by_a_dead_worker_lose_no_attempt(site: Site) -> None
     assert len(dead) < len(ids)
 
 
-@pytest.mark.parametrize("point", ["enqueue.before_commit", "enqueue.committed", "enqueue.acked"])
-def test_an_enqueue_that_dies_leaves_the_job_absent_or_whole(site: Site, point: str) -> None:
-    site.ok("init")
-    died = site.q("enqueue", "--id", "one", "--command", RECORD, env=armed(site, point))
-    assert died.returncode == -9
-    again = site.q("enqueue", "--id", "one", "--command", RECORD, "--if-exists", "skip")
-    assert again.returncode == 0
-    with site.queue() as queue:
-        assert [job.id for job in queue.list()] == ["one"]
-    site.start()
-    settle(site)
-    check(site, ["one"])
-    assert runs(site)["one"] == 1
-
-
-@pytest.mark.parametrize(
-    "point", ["bury.committed", "reap.selected", "finish.before_commit", "reap.committed"]
-)
+@pytest.mark.parametrize("point", OF_RESCUERS)
 def test_a_rescuer_that_dies_is_no_worse_than_none(site: Site, point: str) -> None:
     """A worker dies, and so does the one that was freeing its jobs."""
-    site.ok("enqueue", "--id", "job", "--command", RECORD + 'test "$QUEUECTL_ATTEMPT" -gt 1 || sleep 60')
+    put(site, "job", command=HANGS_ONCE)
     site.start()
     wait_until(lambda: runs(site)["job"] == 1, what="the first run")
     for pid in site.supervisors() + site.workers():
         os.kill(pid, 9)
     site.q("worker", "start", "--count", "2", env=armed(site, point))
     settle(site)
-    assert (site.work / "fired").exists()
+    await_fire(site)
+    check(site, ["job"])
+
+
+@pytest.mark.parametrize("point", OF_LEAVING)
+def test_a_worker_that_dies_while_it_leaves_is_gone_all_the_same(site: Site, point: str) -> None:
+    put(site, "job")
+    site.start(env=armed(site, point))
+    settle(site)
+    site.ok("worker", "stop")
+    await_fire(site)
+    assert site.workers() == []
+    assert site.pids() == []
     check(site, ["job"])

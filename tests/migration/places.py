@@ -11,8 +11,8 @@ from tests.conformance.builders import add
 
 import queuectl.store.migrate
 from queuectl.paths import Location
-from queuectl.store.connection import Connection
 from queuectl.store.open import open_store
+from queuectl.store.sqlite_connection import SqliteConnection as Connection
 
 if TYPE_CHECKING:
     from queuectl.store.api import Store

@@ -13,7 +13,7 @@ from tests.migration.places import future, ids, old_database, open_at, version
 
 MIGRATE = """
 import sys
-from queuectl.store.connection import Connection
+from queuectl.store.sqlite_connection import SqliteConnection as Connection
 from queuectl.store.migrate import migrate
 connection = Connection(sys.argv[1], create=True, busy_ms=1000)
 migrate(connection, latest=int(sys.argv[2]), directory=sys.argv[3])

@@ -15,9 +15,9 @@ from tests.migration.places import SHIPPED, ask, connect, future, ids, old_datab
 
 from queuectl.core.job import ATTEMPT_COLUMNS, JOB_COLUMNS
 from queuectl.errors import SchemaTooNew, StoreCorrupt, StoreError
-from queuectl.store.connection import APPLICATION_ID
 from queuectl.store.messages import WORKER_COLUMNS
 from queuectl.store.migrate import LATEST, migrate, schema_version
+from queuectl.store.sqlite_connection import APPLICATION_ID
 
 NEW_COLUMN = "ALTER TABLE jobs ADD COLUMN colour TEXT;"
 NEW_TABLE = "CREATE TABLE shades (name TEXT) STRICT; INSERT INTO shades VALUES ('dark');"

@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING
 import pytest
 
 from queuectl.errors import StoreBusy, StoreError
-from queuectl.store.connection import Clash, Connection
+from queuectl.store.connection import Clash
+from queuectl.store.sqlite_connection import SqliteConnection as Connection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 STUMBLE = """
 import sys
-from queuectl.store.connection import Connection
+from queuectl.store.sqlite_connection import SqliteConnection as Connection
 connection = Connection(sys.argv[1], create=False, busy_ms=0)
 try:
-    with connection.write("stumble") as db:
+    with connection.transaction("stumble") as db:
         db.run("INSERT INTO t VALUES (1)")
 except OSError as error:
     print(error.strerror)
-with connection.write() as db:
+with connection.transaction("write") as db:
     db.run("INSERT INTO t VALUES (2)")
 print(connection.all("SELECT a FROM t"))
 """
@@ -58,14 +59,14 @@ def test_acknowledged_means_fsynced_unless_told_otherwise(connection: Connection
 
 def test_a_block_that_raises_leaves_nothing(connection: Connection) -> None:
     def fail() -> None:
-        with connection.write() as db:
+        with connection.transaction("write") as db:
             db.run("INSERT INTO t VALUES (1)")
             raise KeyError("ours")
 
     with pytest.raises(KeyError):
         fail()
     assert rows(connection) == []
-    with connection.write() as db:
+    with connection.transaction("write") as db:
         db.run("INSERT INTO t VALUES (2)")
     assert rows(connection) == [2]
 
@@ -85,11 +86,11 @@ def test_a_clash_says_how_many_rows_went_in_before_it(connection: Connection) ->
 
 def test_who_waits_too_long_for_the_lock_is_told_so(connection: Connection, file: str) -> None:
     other = Connection(file, create=False, busy_ms=20)
-    with connection.write():
+    with connection.transaction("write"):
         with pytest.raises(StoreBusy, match="locked"):
             other.begin()
         assert other.all("SELECT a FROM t") == [], "readers are not kept out"
-    with other.write() as db:
+    with other.transaction("write") as db:
         db.run("INSERT INTO t VALUES (1)")
     other.close()
     assert rows(connection) == [1]
@@ -99,13 +100,13 @@ def test_who_waits_for_the_lock_gets_it_when_it_is_free(connection: Connection, 
     def write() -> None:
         waiting = Connection(file, create=False, busy_ms=30_000)
         entered.set()
-        with waiting.write() as db:
+        with waiting.transaction("write") as db:
             db.run("INSERT INTO t SELECT max(a) + 1 FROM t")
         waiting.close()
 
     entered = threading.Event()
     thread = threading.Thread(target=write)
-    with connection.write() as db:
+    with connection.transaction("write") as db:
         thread.start()
         assert entered.wait(30)
         db.run("INSERT INTO t VALUES (1)")

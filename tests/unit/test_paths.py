@@ -116,7 +116,7 @@ def test_a_file_behind_a_link_is_one_store_under_both_names(home: Path, tmp_path
     assert locate().run_dir == real.run_dir == str(home / "run")
 
 
-@pytest.mark.parametrize("given", ["postgresql://u:secret@h/db", "mysql://h/db", "http://x/y"])
+@pytest.mark.parametrize("given", ["oracle://u:secret@h/db", "http://x/y"])
 def test_an_address_that_we_cannot_serve_is_refused_without_repeating_its_password(
     home: Path, given: str
 ) -> None:

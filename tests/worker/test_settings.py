@@ -60,7 +60,7 @@ def test_workers_delete_old_jobs_by_themselves(site: Workshop) -> None:
     wait_until(lambda: site.jobs.clock.now() > (site.job(done).finished_at or 0) + 10)
     site.config(keep_completed="1ms")
     wait_until(lambda: not exists(site, done), what="the completed job to be deleted")
-    assert not log.exists()
+    wait_until(lambda: not log.exists(), what="its log to be deleted")
     assert exists(site, failed)
     wait_until(lambda: "1 old completed job(s) deleted" in site.log)
 

@@ -5,6 +5,7 @@ How it is put on the screen is left to `logview`. `run` and `logs -f` both follo
 
 from __future__ import annotations
 
+from queuectl import system
 from queuectl.core.chunks import GAP, Chunk, unpack
 from queuectl.core.states import PROCESSING, TERMINAL
 from queuectl.logfiles import LogReader, log_name, segments
@@ -51,11 +52,34 @@ def follow(
 
 def stored_output(queue: Queue, job: Job, attempt: Attempt) -> Iterator[Chunk]:
     """The output of an attempt that is over, from the store or its file."""
-    if attempt.output is not None:
-        yield from unpack(attempt.output)
+    if is_short(attempt) or lies_elsewhere(queue, attempt):
+        yield from _stored_part(attempt)
     else:
         name = attempt.log or log_name(job.seq, attempt.run)
         yield from _with_gaps(LogReader(queue.store.location.logs_dir, name).read(), attempt)
+
+
+def is_short(attempt: Attempt) -> bool:
+    """Whether all of it is in the store."""
+    return attempt.output is not None and attempt.log is None
+
+
+def lies_elsewhere(queue: Queue, attempt: Attempt) -> bool:
+    """Whether its log is a file of another machine, so that only the end of it can be read here."""
+    location = queue.store.location
+    # A queue in a file may have been copied from a server: then the end of such a log is in the store.
+    if attempt.log is None or not (location.shared or attempt.output):
+        return False
+    here = not location.shared or attempt.host == system.hostname()
+    return not (here and segments(location.logs_dir, attempt.log))
+
+
+def _stored_part(attempt: Attempt) -> Iterator[Chunk]:
+    pieces = list(unpack(attempt.output or b""))
+    missing = attempt.output_bytes - sum(len(piece.data) for piece in pieces)
+    if attempt.log is not None and missing > 0:
+        yield Chunk(GAP, 0, b"%d" % missing)
+    yield from pieces
 
 
 def live_output(queue: Queue, job: Job) -> Iterator[Chunk]:
@@ -136,8 +160,8 @@ class _Follower:
         """The rest of an attempt that is over: the stored pieces are those of its live file."""
         if self._claim != attempt.claim:
             self._start(attempt.run, attempt.claim, attempt.started_at)
-        if attempt.output is not None:
-            self._put(_after(unpack(attempt.output), self._shown))
+        if is_short(attempt) or lies_elsewhere(self._queue, attempt):
+            self._put(_after(_stored_part(attempt), self._shown))
         else:
             name = attempt.log or log_name(job.seq, attempt.run)
             reader = self._reader or self._open(name)

@@ -27,6 +27,10 @@ COMMANDS = {
     "worker": "start, stop, restart and list workers",
     "config": "get and set settings",
     "cleanup": "delete old finished jobs",
+    "copy": "copy the whole queue to another store, of any engine",
+    "export": "write the whole queue into a file",
+    "import": "read a whole queue from such a file",
+    "doctor": "look for what is wrong with the store, its server and its workers",
     "init": "make the store (any command does that by itself)",
 }
 ALIASES = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from queuectl import system
 from queuectl.config.settings import ALIASES, ATTEMPTS_ALIASES, KEYS, Key, Settings
 from queuectl.errors import InvalidInput, NotFound
+from queuectl.paths import config_file, config_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,21 +74,10 @@ def load(stored: Mapping[str, str]) -> Settings:
     return Settings({name: text for name, (text, _) in gather(stored).items()})
 
 
-def config_file() -> str:
-    return os.path.join(system.default_home(), "config.toml")
-
-
 def _file() -> dict[str, str]:
     path = config_file()
-    if not os.path.exists(path):  # tomllib costs more than the rest of `enqueue`'s imports
-        return {}
-    import tomllib
-
-    try:
-        with open(path, "rb") as file:
-            table = tomllib.load(file)
-    except (OSError, ValueError) as error:  # not TOML, or not UTF-8
-        raise InvalidInput(f"cannot read {path}: {error}", "correct it or move it away") from None
+    table = config_table()
+    table.pop("db", None)  # the store itself, see `paths`
     texts = {}
     for name, value in table.items():
         text = str(value).lower() if isinstance(value, bool) else str(value)

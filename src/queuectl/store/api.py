@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from queuectl.core.job import Attempt, Job, NewJob
     from queuectl.core.lifecycle import Report
+    from queuectl.core.tables import Row, Table
     from queuectl.paths import Location
+    from queuectl.store.health import Finding, Waiting
     from queuectl.store.messages import Ask, Exchange, JobFilter, Orders, Stats, Worker
 
 
@@ -74,6 +76,8 @@ class WorkerStore(Protocol):
 
     def lease_ended(self, worker: Worker) -> bool: ...
 
+    def presence(self, worker: Worker) -> str: ...
+
     def register(self, worker: Worker, lease_ms: int) -> None: ...
 
     def heartbeat(self, worker_id: str, lease_ms: int, running: int, now: int) -> Orders: ...
@@ -99,17 +103,76 @@ class ConfigStore(Protocol):
     def put_config(self, key: str, value: str | None, now: int) -> None: ...
 
 
+class TransferStore(Protocol):
+    """Whole tables, as a copy or an export needs them: see `store.transfer`."""
+
+    def count(self, table: Table) -> int: ...
+
+    def last_key(self, table: Table) -> Row | None: ...
+
+    def chunks(self, table: Table, *, after: Row | None = None) -> Iterator[list[Row]]: ...
+
+    def put(self, table: Table, rows: Sequence[Row]) -> None: ...
+
+    def put_all(
+        self,
+        parts: Callable[[], Iterable[tuple[Table, Sequence[Row]]]],
+        *,
+        before: Callable[[], None],
+        arrived: Callable[[], bool],
+        after: Callable[[], None],
+    ) -> None: ...
+
+    def clear(self) -> None: ...
+
+    def number_on(self) -> None: ...
+
+
 class Store(JobStore, ReadStore, WorkerStore, ConfigStore, Protocol):
     """All of it, over one connection."""
 
     location: Location
 
-    def be_patient(self, busy_ms: int) -> None: ...
+    def transfer(self) -> TransferStore:
+        """Over the same connection. Apart from the store, because `enqueue` should not load it."""
+        ...
+
+    def be_patient(self, busy_ms: int, answer_ms: int | None = None) -> None:
+        """How long to wait for others, and for any answer, from now on."""
+        ...
 
     def relax_durability(self) -> None: ...
 
-    def changed(self) -> int: ...
+    def changed(self) -> int:
+        """A number: while it stays the same, nobody else has written. It may change without a reason."""
+        ...
 
     def check_identity(self) -> None: ...
 
+    def notify(self, what: bytes) -> None:
+        """Tell the workers of all machines; a hint that may be lost."""
+        ...
+
+    def hint_source(self) -> tuple[int, int] | None:
+        """A descriptor that is readable when such hints may have come in, and a number that is another one
+        whenever the descriptor is: after a reconnect it may look the same. None: there is none now.
+        """
+        ...
+
+    def hints(self) -> bytes:
+        """The hints since the last call."""
+        ...
+
     def close(self) -> None: ...
+
+
+class HealthStore(Store, Protocol):
+    """A store that was opened only to be looked at; see `open.look_at`."""
+
+    def examine(self, *, now: Callable[[], int], full: bool = False) -> list[Finding]:
+        """How the engine and the tables are. `now` is the wall clock, to compare the server's with it."""
+        ...
+
+    def waiting(self) -> list[Waiting]:
+        """The due jobs of each queue."""
+        ...

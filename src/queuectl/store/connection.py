@@ -1,314 +1,59 @@
-"""One SQLite connection: pragmas, transactions, translated errors. Nobody else imports apsw.
+"""What the store's SQL runs on: one connection, of any engine.
 
 A connection belongs to one process and one thread; it refuses to work after a fork.
 """
 
 from __future__ import annotations
 
-import os
-import time
-
-import apsw
-
-from queuectl.errors import (
-    InvalidInput,
-    QueuectlError,
-    StoreBusy,
-    StoreCorrupt,
-    StoreError,
-    StoreReplaced,
-)
-from queuectl.failpoints import failpoint
+from queuectl.errors import StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Protocol, TypeVar
+
+    from queuectl.store.dialect import Dialect, Insert, Update
 
     Row = tuple[object, ...]
+    T = TypeVar("T")
 
-APPLICATION_ID = 0x51435431  # "QCT1"
+    class Connection(Protocol):
+        """Reads and writes; errors come as ours, never as the driver's."""
 
-# Engines before this can corrupt or lose committed rows when several processes share a WAL.
-_OLDEST_ENGINE = (3, 51, 3)
+        dialect: Dialect
+        shown: str  # where it leads, fit for a message: no password in it
 
+        def all(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
+            """All rows of a query."""
+            ...
 
-# What apsw raises for text that is no text (lone surrogates, from bytes on a command line).
-_DRIVER_ERRORS = (apsw.Error, UnicodeEncodeError)
-_UNIQUENESS = (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY)
+        def one(self, sql: str, values: Sequence[object] = ()) -> Row | None: ...
+
+        def run(self, sql: str, values: Sequence[object] = ()) -> int:
+            """Execute a statement; how many rows it found to change."""
+            ...
+
+        def insert(self, what: Insert, rows: Iterable[Sequence[object]], *, skip: bool = False) -> int:
+            """Insert all rows; returns how many are new. `skip` leaves out those whose key exists."""
+            ...
+
+        def update(self, what: Update, rows: Sequence[Sequence[object]]) -> int:
+            """Change many rows; how many were as expected and have been changed."""
+            ...
+
+        def write(self, point: str, body: Callable[[T | None], T]) -> T:
+            """Run `body` in a transaction and commit it. `point` names its failpoints.
+
+            A server may refuse it (a deadlock) or be lost on the way: then `body` runs again from its
+            beginning. It gets what an earlier run returned if that was lost at its commit, so that it may
+            have taken effect: `body` must find out, or not mind.
+            """
+            ...
+
+        def close(self) -> None: ...
 
 
 class Clash(StoreError):
-    """A row's key exists already; `done` rows of the same call went in before it."""
+    """A row's key exists already; `done` rows of the same call went in before it, where that is known."""
 
     done = 0
-
-
-class Connection:
-    """Execute, and write in transactions that are retried while the file is locked."""
-
-    def __init__(self, file: str, *, create: bool, busy_ms: int) -> None:
-        self.file = file
-        self._busy_ms = busy_ms
-        self._pid = os.getpid()
-        _check_engine()
-        if create:
-            _create_private(file)
-        elif not os.path.exists(file):
-            raise StoreError(f"there is no database at {file}", "queuectl enqueue makes one")
-        try:
-            self._db = apsw.Connection(file, flags=apsw.SQLITE_OPEN_READWRITE)
-            self._prepare()
-        except apsw.Error as error:
-            raise translate(error, file) from error
-        self._inode = self._file_identity()
-
-    def _prepare(self) -> None:
-        db = self._db
-        db.set_busy_timeout(self._busy_ms)
-        db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-        # Before anything that leaves a trace: setting the journal mode rewrites the file's head.
-        self._refuse_foreign()
-        # Closing must stay cheap: a checkpoint at every `enqueue` would cost three more fsyncs.
-        db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        # Several processes may be making the file: the switch to WAL does not wait for its turn.
-        mode = self._patiently("PRAGMA journal_mode = WAL")
-        if mode != "wal":
-            raise StoreError(
-                f"{self.file}: SQLite cannot use its write-ahead log here",
-                "put the database on a local disk",
-            )
-        db.execute(
-            "PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; "
-            "PRAGMA journal_size_limit = 67108864"
-        )
-
-    def _refuse_foreign(self) -> None:
-        """Only our own databases, and empty files, are ever touched."""
-        if self._pragma("application_id") == APPLICATION_ID:
-            return
-        tables = self._db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").get
-        # Asked again after the tables: who creates them sets the id in the same transaction.
-        application = self._pragma("application_id")
-        if application != APPLICATION_ID and (tables or application):
-            raise StoreCorrupt(
-                f"{self.file} is a database of another program", "choose another file with --db"
-            )
-
-    def _pragma(self, name: str) -> int:
-        return int(str(self._db.execute(f"PRAGMA {name}").get))
-
-    def be_patient(self, busy_ms: int) -> None:
-        """How long to wait for others from now on."""
-        self._busy_ms = busy_ms
-        self._db.set_busy_timeout(busy_ms)
-
-    def relax_durability(self) -> None:
-        """Do not wait for the disk at each commit: a power loss can then cost the last moments."""
-        self._db.execute("PRAGMA synchronous = NORMAL")
-
-    def all(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
-        """All rows of a query."""
-        self._check_process()
-        try:
-            return self._db.execute(sql, values).fetchall()
-        except _DRIVER_ERRORS as error:
-            raise translate(error, self.file) from error
-
-    def one(self, sql: str, values: Sequence[object] = ()) -> Row | None:
-        rows = self.all(sql, values)
-        return rows[0] if rows else None
-
-    def run(self, sql: str, values: Sequence[object] = ()) -> int:
-        """Execute a statement; how many rows it changed."""
-        try:
-            self._db.execute(sql, values)
-            return self._db.changes()
-        except _DRIVER_ERRORS as error:
-            raise translate(error, self.file) from error
-
-    def many(self, sql: str, rows: Iterable[Sequence[object]]) -> int:
-        """Execute a statement for each row; how many rows were changed in all."""
-        before = self._db.total_changes()
-        try:
-            self._db.executemany(sql, rows)
-        except _DRIVER_ERRORS as error:
-            translated = translate(error, self.file)
-            if isinstance(translated, Clash):
-                translated.done = self._db.total_changes() - before
-            raise translated from error
-        return self._db.total_changes() - before
-
-    def script(self, sql: str) -> None:
-        try:
-            self._db.execute(sql)
-        except apsw.Error as error:
-            raise translate(error, self.file) from error
-
-    def write(self, point: str = "write") -> Transaction:
-        """A write transaction: `with connection.write(): …`. `point` names its failpoints."""
-        return Transaction(self, point)
-
-    def data_version(self) -> int:
-        """Changes whenever another connection has written."""
-        return int(str(self.all("PRAGMA data_version")[0][0]))
-
-    def check_identity(self) -> None:
-        """Refuse to go on when the file was deleted or replaced: our writes would reach nobody."""
-        try:
-            same = self._file_identity() == self._inode
-        except (FileNotFoundError, NotADirectoryError):
-            same = False
-        if not same:
-            raise StoreReplaced(
-                f"{self.file} was deleted or replaced while it was in use",
-                "stop the workers (queuectl worker stop), put the right file back, start again",
-            )
-
-    def _check_process(self) -> None:
-        if self._pid != os.getpid():
-            raise StoreError("a database connection cannot be used after a fork", "open a new one")
-
-    def begin(self) -> None:
-        self._check_process()
-        self.check_identity()
-        try:
-            # IMMEDIATE: a transaction that reads first and writes later could not be retried.
-            self._patiently("BEGIN IMMEDIATE")
-        except apsw.Error as error:
-            raise translate(error, self.file) from error
-
-    def _patiently(self, sql: str) -> object:
-        """Execute what SQLite may refuse as locked at once, whatever its own timeout."""
-        deadline = time.monotonic() + self._busy_ms / 1000
-        while True:
-            try:
-                return self._db.execute(sql).get
-            except apsw.BusyError:
-                if time.monotonic() >= deadline:
-                    raise
-                from random import uniform  # rarely needed, and slow to import
-
-                time.sleep(uniform(0.001, 0.02))
-
-    def commit(self) -> None:
-        try:
-            self._db.execute("COMMIT")
-        except apsw.Error as error:
-            self.rollback()
-            raise translate(error, self.file) from error
-
-    def rollback(self) -> None:
-        if self._db.in_transaction:
-            self._db.execute("ROLLBACK")
-
-    def backup_to(self, target: str) -> None:
-        """A consistent copy, private from its first byte; under its name it is whole or absent."""
-        unfinished = target + ".tmp"
-        _remove(unfinished)  # of a process that died here
-        _create_private(unfinished)
-        try:
-            # A connection of its own: SQLite copies from none that holds the write lock.
-            source, copy = apsw.Connection(self.file), apsw.Connection(unfinished)
-            try:
-                with copy.backup("main", source, "main") as backup:
-                    backup.step()
-            finally:
-                copy.close()
-                source.close()
-            failpoint("backup.copied")
-            os.replace(unfinished, target)
-        except apsw.Error as error:
-            _remove(unfinished)
-            raise translate(error, target) from error
-
-    def close(self) -> None:
-        self._db.close()
-
-    def _file_identity(self) -> tuple[int, int]:
-        info = os.stat(self.file)
-        return info.st_dev, info.st_ino
-
-
-class Transaction:
-    """Commits at the end of the block, rolls back if it raised."""
-
-    __slots__ = ("_connection", "_point")
-
-    def __init__(self, connection: Connection, point: str) -> None:
-        self._connection = connection
-        self._point = point
-
-    def __enter__(self) -> Connection:
-        self._connection.begin()
-        return self._connection
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if kind is not None:
-            self._connection.rollback()
-            return
-        try:
-            failpoint(self._point + ".before_commit")
-        except BaseException:
-            self._connection.rollback()
-            raise
-        self._connection.commit()
-        failpoint(self._point + ".committed")
-
-
-def translate(error: apsw.Error | UnicodeEncodeError, file: str) -> QueuectlError:
-    """A driver's error in our words; it never leaves the store as it is."""
-    if isinstance(error, UnicodeEncodeError):
-        return InvalidInput(f"{error.object[:64]!r} is not text", "use valid UTF-8")
-    if isinstance(error, apsw.ConstraintError) and _extended_code(error) in _UNIQUENESS:
-        return Clash(f"it exists already: {error} ({file})")
-    if isinstance(error, apsw.BusyError | apsw.LockedError):
-        return StoreBusy(
-            f"the database is locked by another process ({file})",
-            "try again; if it stays so, see who holds it: fuser " + file,
-        )
-    if isinstance(error, apsw.NotADBError | apsw.CorruptError):
-        return StoreCorrupt(
-            f"{file} is damaged or not a database ({error})",
-            "nothing was changed; restore a backup, or choose another file with --db",
-        )
-    if isinstance(error, apsw.FullError):
-        return StoreError(f"the disk is full ({file})", "free some space; nothing was stored")
-    if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
-        return StoreError(
-            f"cannot open {file} for writing ({error})",
-            "check its permissions, or choose another file with --db",
-        )
-    return StoreError(f"the database failed: {error} ({file})", "nothing was stored")
-
-
-def _extended_code(error: apsw.Error) -> int:
-    return int(getattr(error, "extendedresult", 0))  # apsw's types do not mention it
-
-
-def _check_engine() -> None:
-    version = tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
-    if version < _OLDEST_ENGINE:
-        raise StoreError(
-            f"SQLite {apsw.sqlite_lib_version()} can lose committed rows (WAL-reset bug)",
-            "pip install --upgrade apsw",
-        )
-
-
-def _create_private(file: str) -> None:
-    """Make the file 0600 from its first moment; SQLite gives its -wal and -shm the same mode."""
-    try:
-        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
-    except FileExistsError:
-        return
-    except OSError as error:
-        raise StoreError(
-            f"cannot create {file}: {error.strerror}",
-            "choose another place with QUEUECTL_HOME or --db",
-        ) from error
-
-
-def _remove(file: str) -> None:
-    try:
-        os.unlink(file)
-    except FileNotFoundError:
-        pass

@@ -8,6 +8,9 @@ from __future__ import annotations
 from queuectl import system
 from queuectl.core.job import JOB_COLUMNS, job_from_row
 from queuectl.errors import WorkerFenced
+from queuectl.store.connection import Clash
+from queuectl.store.dialect import Insert
+from queuectl.store.filters import marks
 from queuectl.store.messages import WORKER_COLUMNS, Orders, Worker
 
 TYPE_CHECKING = False
@@ -15,50 +18,69 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from queuectl.core.job import Job
+    from queuectl.paths import Location
     from queuectl.store.connection import Connection
 
 _WORKER_COLUMNS = ", ".join(WORKER_COLUMNS)
 _JOB_COLUMNS = ", ".join(JOB_COLUMNS)
+_WORKERS = Insert("workers", WORKER_COLUMNS)
+_CONFIG = Insert("config", ("key", "value", "updated_at"))
 
 
 class Coordination:
     """Mixed into a store; needs `self.connection`."""
 
     connection: Connection
+    location: Location
 
     def lease_clock(self) -> int:
-        """The clock that leases are judged by: one that no administrator can set."""
-        return system.lease_clock_ms()
+        raise NotImplementedError  # the engine's own: its store has it
 
-    def lease_ended(self, worker: Worker) -> bool:
-        """Whether a worker has been silent for too long; one of an earlier boot has, whatever its lease says.
+    def presence(self, worker: Worker) -> str:
+        """Whether a worker's process lives: alive, dead, or unknown when only its lease can tell.
 
-        All workers of a file are on one machine, and the lease clock begins anew when that boots.
+        All workers of a file are on its machine. Those of a server may be anywhere, and equal names of
+        hosts prove nothing.
         """
-        if worker.lease_until < self.lease_clock():
-            return True
         identity = system.Identity.decode(worker.identity)
-        # Asked again by the process: where there is no boot id, setting the clock looks like another boot.
-        return identity.boot != system.boot_id() and system.liveness(identity, same_host=True) == system.DEAD
+        return system.liveness(identity, same_host=not self.location.shared)
 
     def register(self, worker: Worker, lease_ms: int) -> None:
-        marks = ", ".join("?" * len(WORKER_COLUMNS))
-        with self.connection.write("register") as db:
-            worker.lease_until = self.lease_clock() + lease_ms  # we may have waited for the lock
-            db.run(
-                f"INSERT INTO workers ({_WORKER_COLUMNS}) VALUES ({marks})",
-                [getattr(worker, name) for name in WORKER_COLUMNS],
-            )
+        unsure: int | None = None  # the lease of an earlier run, if its commit arrived after all
+
+        def body(earlier: int | None) -> int:
+            nonlocal unsure
+            unsure = earlier
+            if earlier is not None and self._lease_of(worker.id) == earlier:
+                return earlier
+            # In the transaction: we may have waited for the lock.
+            worker.lease_until = self.lease_clock() + lease_ms
+            self.connection.insert(_WORKERS, [[getattr(worker, name) for name in WORKER_COLUMNS]])
+            return worker.lease_until
+
+        try:
+            worker.lease_until = self.connection.write("register", body)
+        except Clash:
+            # Our own, if it was still on its way when we looked.
+            if unsure is None or self._lease_of(worker.id) != unsure:
+                raise
+            worker.lease_until = unsure
+
+    def _lease_of(self, worker_id: str) -> object:
+        row = self.connection.one("SELECT lease_until FROM workers WHERE id = ?", (worker_id,))
+        return None if row is None else row[0]
 
     def heartbeat(self, worker_id: str, lease_ms: int, running: int, now: int) -> Orders:
         """Renew the lease; the answer carries what others want of this worker."""
-        with self.connection.write("heartbeat") as db:
-            renewed = db.run(
+
+        def body(_: int | None) -> int:
+            return self.connection.run(
                 "UPDATE workers SET lease_until = ?, seen_at = ?, running = ? "
                 "WHERE id = ? AND state = 'alive'",
                 (self.lease_clock() + lease_ms, now, running, worker_id),
             )
-        if not renewed:
+
+        if not self.connection.write("heartbeat", body):
             raise WorkerFenced(f"worker {worker_id} was declared dead")
         return self.orders(worker_id)
 
@@ -72,22 +94,29 @@ class Coordination:
         return Orders(None if control is None else str(control), [int(str(r[0])) for r in cancel])
 
     def workers(self) -> list[Worker]:
+        clock = self.lease_clock()  # before the rows: a lease that is read later can only be longer
         rows = self.connection.all(f"SELECT {_WORKER_COLUMNS} FROM workers ORDER BY started_at, id")
-        return [_worker_from_row(row) for row in rows]
+        return [_worker_from_row(row, clock) for row in rows]
 
     def control(self, worker_ids: Sequence[str], request: str) -> None:
-        with self.connection.write("control") as db:
-            db.many("UPDATE workers SET control = ? WHERE id = ?", [(request, w) for w in worker_ids])
+        def body(_: int | None) -> int:
+            return self.connection.run(
+                f"UPDATE workers SET control = ? WHERE id IN ({marks(worker_ids)})", (request, *worker_ids)
+            )
+
+        if worker_ids:
+            self.connection.write("control", body)
 
     def bury(self, worker: Worker) -> bool:
         """Declare a worker dead, unless it has renewed its lease since `worker` was read."""
-        with self.connection.write("bury") as db:
-            return bool(
-                db.run(
-                    "UPDATE workers SET state = 'dead' WHERE id = ? AND (state = 'dead' OR lease_until = ?)",
-                    (worker.id, worker.lease_until),
-                )
+
+        def body(_: int | None) -> int:
+            return self.connection.run(
+                "UPDATE workers SET state = 'dead' WHERE id = ? AND (state = 'dead' OR lease_until = ?)",
+                (worker.id, worker.lease_until),
             )
+
+        return bool(self.connection.write("bury", body))
 
     def claimed_by(self, worker_id: str) -> list[Job]:
         rows = self.connection.all(
@@ -98,12 +127,26 @@ class Coordination:
 
     def forget(self, worker_id: str) -> None:
         """Remove a worker that is gone and holds no job any more."""
-        with self.connection.write("forget") as db:
-            db.run(
+
+        def body(_: int | None) -> int:
+            return self.connection.run(
                 "DELETE FROM workers WHERE id = ? AND NOT EXISTS "
                 "(SELECT 1 FROM jobs WHERE state = 'processing' AND worker_id = ?)",
                 (worker_id, worker_id),
             )
+
+        self.connection.write("forget", body)
+
+    # --- hints: an engine that has none leaves workers of other machines to their poll -------------
+
+    def notify(self, what: bytes) -> None:
+        pass
+
+    def hint_source(self) -> tuple[int, int] | None:
+        return None
+
+    def hints(self) -> bytes:
+        return b""
 
     # --- settings ---------------------------------------------------------------------------------
 
@@ -113,17 +156,22 @@ class Coordination:
 
     def put_config(self, key: str, value: str | None, now: int) -> None:
         """Store a setting; None removes it."""
-        with self.connection.write("config") as db:
-            db.run("DELETE FROM config WHERE key = ?", (key,))
+
+        def body(_: int | None) -> int:
+            changed = self.connection.run("DELETE FROM config WHERE key = ?", (key,))
             if value is not None:
-                db.run(
-                    "INSERT INTO config (key, value, updated_at) VALUES (?, ?, ?)",
-                    (key, value, now),
-                )
+                changed = self.connection.insert(_CONFIG, [(key, value, now)])
+            return changed
+
+        try:
+            self.connection.write("config", body)
+        except Clash:  # somebody else put it there just now; on a server two can do so at once
+            self.connection.write("config", body)
 
 
-def _worker_from_row(row: tuple[object, ...]) -> Worker:
+def _worker_from_row(row: tuple[object, ...], clock: int) -> Worker:
     worker = Worker()
+    worker.read_at = clock
     for name, value in zip(WORKER_COLUMNS, row, strict=True):
         setattr(worker, name, value)
     return worker

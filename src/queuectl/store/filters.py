@@ -7,8 +7,9 @@ from queuectl.errors import InvalidInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from queuectl.store.dialect import Dialect
     from queuectl.store.messages import JobFilter
 
 # One state, in the words of the partial index that holds it: SQLite uses an index only if it sees its
@@ -21,10 +22,15 @@ _ONE_STATE = {
     **{state: f"finished_at IS NOT NULL AND state = '{state}'" for state in known.TERMINAL},
 }
 
-MOST_IDS = 5_000  # SQLite takes 32,766 parameters in one statement; counts name them once for each state
+MOST_IDS = 5_000  # SQLite takes 32,766 values in one statement; counts name them once for each state
 
 
-def where(filter: JobFilter, allowed: tuple[str, ...] = ()) -> tuple[str, list[object]]:
+def marks(values: Sequence[object]) -> str:
+    """A `?` for each of them."""
+    return ", ".join("?" * len(values))
+
+
+def where(filter: JobFilter, dialect: Dialect, allowed: tuple[str, ...] = ()) -> tuple[str, list[object]]:
     """The condition and its values; `allowed` restricts the states further (a guard)."""
     states = filter.states
     if allowed:
@@ -36,11 +42,11 @@ def where(filter: JobFilter, allowed: tuple[str, ...] = ()) -> tuple[str, list[o
     if states:
         parts.append(_in_states(states))
     if filter.ids:
-        parts.append(f"id IN ({', '.join('?' * len(filter.ids))})")
+        parts.append(f"id IN ({marks(filter.ids)})")
         values += filter.ids
     for condition, value in (
         ("queue = ?", filter.queue),
-        ("tags LIKE ? ESCAPE '!'", filter.tag and f"%,{_escape(filter.tag)},%"),
+        (dialect.contains.format("tags", "?"), filter.tag and f",{filter.tag},"),
         ("created_at >= ?", filter.created_after),
         ("created_at < ?", filter.created_before),
     ):
@@ -48,8 +54,9 @@ def where(filter: JobFilter, allowed: tuple[str, ...] = ()) -> tuple[str, list[o
             parts.append(condition)
             values.append(value)
     if filter.text:
-        parts.append("(command LIKE ? ESCAPE '!' OR id LIKE ? ESCAPE '!')")
-        values += [f"%{_escape(filter.text)}%"] * 2
+        found = [dialect.contains.format(f"lower({name})", "lower(?)") for name in ("command", "id")]
+        parts.append(f"({' OR '.join(found)})")
+        values += [filter.text] * 2
     return " AND ".join(parts) or "1 = 1", values
 
 
@@ -70,7 +77,3 @@ def portions(filter: JobFilter) -> Iterator[JobFilter]:
     ids = tuple(dict.fromkeys(filter.ids))
     for start in range(0, len(ids), MOST_IDS):
         yield filter.with_ids(ids[start : start + MOST_IDS])
-
-
-def _escape(text: str) -> str:
-    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")

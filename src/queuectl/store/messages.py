@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 class Ask:
     """A worker's wish for work. `queues` None means all; `only` restricts it to one job."""
 
-    __slots__ = ("claim", "limit", "only", "queues", "worker_id")
+    __slots__ = ("again", "claim", "limit", "only", "queues", "worker_id")
 
     def __init__(
         self,
@@ -27,6 +27,7 @@ class Ask:
         self.limit = limit
         self.queues = queues
         self.only = only
+        self.again = False  # asked before with the same claim, and nobody knows what became of it
 
 
 class Exchange:
@@ -52,6 +53,7 @@ class Worker:
         "lease_until",
         "pid",
         "queues",
+        "read_at",
         "running",
         "seen_at",
         "session",
@@ -74,9 +76,10 @@ class Worker:
     queues: str | None
     supervisor: int | None
     control: str | None
+    read_at: int  # by the lease clock, when this was read
 
 
-WORKER_COLUMNS = tuple(Worker.__annotations__)
+WORKER_COLUMNS = tuple(name for name in Worker.__annotations__ if name != "read_at")
 
 
 class Orders:

@@ -10,16 +10,16 @@ import os
 
 from queuectl.errors import SchemaTooNew
 from queuectl.failpoints import failpoint
-from queuectl.store.connection import APPLICATION_ID, Connection
+from queuectl.store.sqlite_connection import APPLICATION_ID, SqliteConnection
 
 LATEST = 1
 
 
-def schema_version(connection: Connection) -> int:
+def schema_version(connection: SqliteConnection) -> int:
     return int(str(connection.all("PRAGMA user_version")[0][0]))
 
 
-def migrate(connection: Connection, *, latest: int = LATEST, directory: str | None = None) -> int:
+def migrate(connection: SqliteConnection, *, latest: int = LATEST, directory: str | None = None) -> int:
     """Apply what is missing; returns the version that was found."""
     found = schema_version(connection)
     if found == latest:
@@ -40,8 +40,8 @@ def migrate(connection: Connection, *, latest: int = LATEST, directory: str | No
     return found
 
 
-def _apply(connection: Connection, number: int, script: str, backup: str | None) -> None:
-    with connection.write("migrate"):
+def _apply(connection: SqliteConnection, number: int, script: str, backup: str | None) -> None:
+    with connection.transaction("migrate"):
         # Another process may have been first; the version is only sure under the write lock.
         if schema_version(connection) >= number:
             return

@@ -54,7 +54,7 @@ class JobReads:
         """A page of jobs. `after` (a seq) pages by key when sorted by creation."""
         if sort not in SORTS:
             raise InvalidInput(f"cannot sort by {sort!r}", "choose one of " + ", ".join(SORTS))
-        condition, values = where(filter)
+        condition, values = where(filter, self.connection.dialect)
         if after is not None:
             condition += " AND seq < ?" if descending else " AND seq > ?"
             values.append(after)
@@ -67,7 +67,7 @@ class JobReads:
         return [job_from_row(row) for row in rows]
 
     def count(self, filter: JobFilter) -> int:
-        return sum(self._count(*where(portion)) for portion in portions(filter))
+        return sum(self._count(*where(portion, self.connection.dialect)) for portion in portions(filter))
 
     def _count(self, condition: str, values: Sequence[object]) -> int:
         return _int(self.connection.all(f"SELECT count(*) FROM jobs WHERE {condition}", values)[0])
@@ -91,7 +91,7 @@ class JobReads:
         """
         if not wanted:
             return []
-        conditions = [where(filter, (state,)) for state in wanted]
+        conditions = [where(filter, self.connection.dialect, (state,)) for state in wanted]
         counts = ", ".join(f"(SELECT count(*) FROM jobs WHERE {condition})" for condition, _ in conditions)
         values = [value for _, part in conditions for value in part]
         return [_int((count,)) for count in self.connection.all(f"SELECT {counts}", values)[0]]
@@ -99,11 +99,11 @@ class JobReads:
     def stats(self, now: int, *, window_ms: int, queue: str | None = None) -> Stats:
         """Jobs by state, the oldest waiting one, and what ended within the window."""
         counts = dict(zip(states.ALL, self._by_state(JobFilter(queue=queue), states.ALL), strict=True))
-        condition, values = where(JobFilter(states=(states.PENDING,), queue=queue))
+        condition, values = where(JobFilter(states=(states.PENDING,), queue=queue), self.connection.dialect)
         oldest = self.connection.all(f"SELECT min(run_at) FROM jobs WHERE {condition}", values)[0][0]
         recent = {}
         for state in states.TERMINAL:
-            condition, values = where(JobFilter(states=(state,), queue=queue))
+            condition, values = where(JobFilter(states=(state,), queue=queue), self.connection.dialect)
             recent[state] = self._count(f"{condition} AND finished_at >= ?", (*values, now - window_ms))
         return Stats(counts, None if oldest is None else int(str(oldest)), recent, window_ms)
 

@@ -6,37 +6,55 @@ Deciding what a result means is left to `core.lifecycle`.
 from __future__ import annotations
 
 from queuectl.core import states
+from queuectl.core.job import ATTEMPT_COLUMNS
 from queuectl.core.lifecycle import cancelled
 from queuectl.core.outcome import UNSTARTED
+from queuectl.store.dialect import Insert, Update
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from queuectl.core.lifecycle import Report
-    from queuectl.store.connection import Connection
+    from queuectl.store.connection import Connection, T
 
 # The last condition: a job that somebody asked to stop must not go back to waiting because its
 # worker had not heard of it yet. Such a report changes no row here and is looked at again alone.
-_FINISH = (
-    "UPDATE jobs SET state = ?, attempts = ?, lost = ?, runs = ?, run_at = ?, exit_code = ?, "
-    "signal = ?, last_error = ?, started_at = ?, finished_at = ?, updated_at = ?, "
-    "worker_id = NULL, claim = NULL, cancel_requested = 0 "
-    "WHERE seq = ? AND claim = ? AND cancel_requested <= ?"
+_FINISH = Update(
+    "jobs",
+    sets=(
+        ("state", "text"),
+        ("attempts", "int"),
+        ("lost", "int"),
+        ("runs", "int"),
+        ("run_at", "bigint"),
+        ("exit_code", "int"),
+        ("signal", "int"),
+        ("last_error", "text"),
+        ("started_at", "bigint"),
+        ("finished_at", "bigint"),
+        ("updated_at", "bigint"),
+    ),
+    also="worker_id = NULL, claim = NULL, cancel_requested = 0",
+    keys=(("seq", "bigint"), ("claim", "text")),
+    guard=("cancel_requested", "int"),
 )
 
 # Claimed but never started: what the row says about earlier attempts stays.
-_GIVE_BACK = (
-    "UPDATE jobs SET state = 'pending', attempts = ?, runs = ?, updated_at = ?, worker_id = NULL, "
-    "claim = NULL, started_at = (SELECT max(started_at) FROM attempts WHERE job_seq = jobs.seq) "
-    "WHERE seq = ? AND claim = ? AND cancel_requested = 0"
+_GIVE_BACK = Update(
+    "jobs",
+    sets=(("attempts", "int"), ("runs", "int"), ("updated_at", "bigint")),
+    also="state = 'pending', worker_id = NULL, claim = NULL, "
+    "started_at = (SELECT max(a.started_at) FROM attempts a WHERE a.job_seq = jobs.seq)",
+    keys=(("seq", "bigint"), ("claim", "text")),
+    guard=("cancel_requested", "int"),
 )
 
-_RECORD = (
-    "INSERT INTO attempts (job_seq, run, attempt, claim, worker_id, host, started_at, finished_at, "
-    "outcome, exit_code, signal, error, cpu_ms, max_rss_kb, output, output_bytes, output_dropped, "
-    "log) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
+_RECORD = Insert("attempts", ("job_seq", *ATTEMPT_COLUMNS))
+
+
+class Unexpected(Exception):
+    """Not all claims are ours any more: the transaction is done again, looking at each."""
 
 
 class Results:
@@ -46,34 +64,35 @@ class Results:
 
     def finish(self, reports: Sequence[Report], worker_id: str, host: str, now: int) -> list[Report]:
         """Store verdicts on jobs, fenced by their claims; returns the ones that came too late."""
-        with self.connection.write("finish"):
-            return self._finish(reports, worker_id, host, now)
 
-    def _finish(self, reports: Sequence[Report], worker_id: str, host: str, now: int) -> list[Report]:
-        db = self.connection
-        db.script("SAVEPOINT finish")
-        accepted: list[Report] = list(reports)
+        def store(careful: bool) -> list[Report]:
+            return self.connection.write(
+                "finish", lambda _: self._finish(reports, worker_id, host, now, careful=careful)
+            )
+
+        return carefully(store)
+
+    def _finish(
+        self, reports: Sequence[Report], worker_id: str, host: str, now: int, *, careful: bool
+    ) -> list[Report]:
+        accepted: Sequence[Report] = reports
         stale: list[Report] = []
-        if self._write_all(reports, now) != len(reports):
-            # Rare, so it may cost: undo, and find out one by one which claims are no longer ours.
-            db.script("ROLLBACK TO finish")
+        if careful:
             accepted, stale = self._write_each(reports, now)
-        db.many(
-            _RECORD,
-            [
-                _record_values(report, worker_id, host)
-                for report in accepted
-                if report.outcome.kind != UNSTARTED
-            ],
-        )
-        db.script("RELEASE finish")
+        elif self._write_all(reports, now) != len(reports):
+            raise Unexpected
+        records = [
+            _record_values(report, worker_id, host) for report in accepted if report.outcome.kind != UNSTARTED
+        ]
+        if records:
+            self.connection.insert(_RECORD, records)
         return stale
 
     def _write_all(self, reports: Sequence[Report], now: int) -> int:
         ended = [_finish_values(report, now) for report in reports if not _is_unused(report)]
         unused = [_give_back_values(report, now) for report in reports if _is_unused(report)]
-        changed = self.connection.many(_FINISH, ended) if ended else 0
-        return changed + (self.connection.many(_GIVE_BACK, unused) if unused else 0)
+        changed = self.connection.update(_FINISH, ended) if ended else 0
+        return changed + (self.connection.update(_GIVE_BACK, unused) if unused else 0)
 
     def _write_each(self, reports: Sequence[Report], now: int) -> tuple[list[Report], list[Report]]:
         accepted: list[Report] = []
@@ -109,12 +128,20 @@ class Results:
         )
 
 
+def carefully(store: Callable[[bool], T]) -> T:
+    """First as if nothing were in the way, which costs least; else all of it again, one by one."""
+    try:
+        return store(False)
+    except Unexpected:
+        return store(True)
+
+
 def _is_unused(report: Report) -> bool:
     return report.outcome.kind == UNSTARTED and report.state == states.PENDING
 
 
 def _give_back_values(report: Report, now: int) -> tuple[object, ...]:
-    return report.attempts, report.run - 1, now, report.seq, report.claim
+    return report.attempts, report.run - 1, now, report.seq, report.claim, 0
 
 
 def _finish_values(report: Report, now: int) -> tuple[object, ...]:

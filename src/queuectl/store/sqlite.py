@@ -6,17 +6,25 @@ import os
 
 from queuectl import paths, system
 from queuectl.errors import StoreError
-from queuectl.store.connection import Connection
+from queuectl.store.connection import Clash
 from queuectl.store.coordination import Coordination
+from queuectl.store.intake import JOBS, insert_values
 from queuectl.store.jobs import JobWrites
 from queuectl.store.migrate import migrate
 from queuectl.store.reads import JobReads
+from queuectl.store.sqlite_connection import SqliteConnection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from queuectl.core.job import NewJob
     from queuectl.paths import Location
+    from queuectl.store.messages import Worker
+    from queuectl.store.transfer import Transfer
 
 _ALLOW_NETWORK = "QUEUECTL_ALLOW_NETWORK_FS"
+_STAGE = f"INSERT INTO temp.staged ({JOBS.names}, claim) VALUES {JOBS.marks()[:-1]}, ?)"
 
 
 def _refuse_network(file: str) -> None:
@@ -31,13 +39,15 @@ def _refuse_network(file: str) -> None:
 class SqliteStore(JobWrites, JobReads, Coordination):
     """All of `store.api.Store` over one connection; every thread opens its own."""
 
+    connection: SqliteConnection
+
     def __init__(self, location: Location, *, create: bool, busy_ms: int = 10_000) -> None:
         self.location = location
         if create:
             paths.make_parent_dir(location)
             if not os.path.exists(location.file):
                 _refuse_network(location.file)
-        self.connection = Connection(location.file, create=create, busy_ms=busy_ms)
+        self.connection = SqliteConnection(location.file, create=create, busy_ms=busy_ms)
         try:
             found = migrate(self.connection)
             if create:
@@ -49,8 +59,70 @@ class SqliteStore(JobWrites, JobReads, Coordination):
             self.connection.close()
             raise
 
-    def be_patient(self, busy_ms: int) -> None:
-        self.connection.be_patient(busy_ms)
+    # --- many jobs --------------------------------------------------------------------------------
+
+    def enqueue_staged(self, batches: Iterable[Sequence[NewJob]], now: int, *, skip: bool = False) -> int:
+        """As `enqueue`, for batches that take their time: the write lock is held only for the last step.
+
+        They are collected in a table of our own connection, beside the database, and moved in one statement.
+        """
+        db = self.connection
+        db.script("CREATE TEMP TABLE staged AS SELECT * FROM jobs LIMIT 0")
+        try:
+            db.script("BEGIN")
+            for jobs in batches:
+                db.many(_STAGE, [(*insert_values(job, now), "made" if job.made else None) for job in jobs])
+            db.script("COMMIT")
+            return self._move_staged(skip)
+        finally:
+            db.rollback()
+            db.script("DROP TABLE temp.staged")
+
+    def _move_staged(self, skip: bool) -> int:
+        move = f"INSERT INTO jobs ({JOBS.names}) SELECT {JOBS.names} FROM temp.staged"
+
+        def body(_: int | None) -> int:
+            db = self.connection
+            if not skip:
+                return db.run(f"{move} ORDER BY rowid")
+            # As in `by_rule`: an id of our own making is never skipped.
+            new = db.run(f"{move} WHERE claim IS NOT NULL ORDER BY rowid")
+            return new + db.run(f"{move} WHERE claim IS NULL ORDER BY rowid ON CONFLICT (id) DO NOTHING")
+
+        try:
+            return self.connection.write("enqueue", body)
+        except Clash:
+            found = self.connection.one(
+                "SELECT id FROM temp.staged WHERE id IN (SELECT id FROM jobs) LIMIT 1"
+            ) or self.connection.one("SELECT id FROM temp.staged GROUP BY id HAVING count(*) > 1 LIMIT 1")
+            raise self._duplicate(str(found[0]) if found else None) from None
+
+    # --- leases -----------------------------------------------------------------------------------
+
+    def lease_clock(self) -> int:
+        """The clock that leases are judged by: one that no administrator can set."""
+        return system.lease_clock_ms()
+
+    def lease_ended(self, worker: Worker) -> bool:
+        """Whether a worker has been silent for too long; one of an earlier boot has, whatever its lease says.
+
+        All workers of a file are on one machine, and the lease clock begins anew when that boots.
+        """
+        if worker.lease_until < self.lease_clock():
+            return True
+        identity = system.Identity.decode(worker.identity)
+        # Asked again by the process: where there is no boot id, setting the clock looks like another boot.
+        return identity.boot != system.boot_id() and system.liveness(identity, same_host=True) == system.DEAD
+
+    # --- the connection ---------------------------------------------------------------------------
+
+    def transfer(self) -> Transfer:
+        from queuectl.store.transfer import Transfer
+
+        return Transfer(self.connection)
+
+    def be_patient(self, busy_ms: int, answer_ms: int | None = None) -> None:  # noqa: ARG002
+        self.connection.be_patient(busy_ms)  # a file answers at once
 
     def relax_durability(self) -> None:
         self.connection.relax_durability()

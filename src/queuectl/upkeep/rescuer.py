@@ -42,19 +42,15 @@ def rescue(store: Store, settings: Settings, now: int) -> int:
 
 
 def _is_gone(worker: Worker, store: Store) -> bool:
-    if worker.state == "dead" or store.lease_ended(worker):
-        return True
-    identity = system.Identity.decode(worker.identity)
-    return system.liveness(identity, same_host=worker.host == system.hostname()) == system.DEAD
+    return worker.state == "dead" or store.lease_ended(worker) or store.presence(worker) == system.DEAD
 
 
 def _free(worker: Worker, store: Store, settings: Settings, now: int) -> int:
     run_dir = store.location.run_dir
     jobs = store.claimed_by(worker.id)
     pids = _started(os.path.join(run_dir, worker.id + ".ledger"), worker)
-    if system.Identity.decode(worker.identity).boot == system.boot_id():
-        # On this machine, whatever it is called by now: before anybody may run them again, what is left of
-        # their processes is gone.
+    if _was_here(worker):
+        # Before anybody may run them again, what is left of their processes is gone.
         _kill_remains(jobs, pids or {}, worker.session)
     reports = [decide(job, _verdict(job, pids, worker, store, now), settings.policy, now=now) for job in jobs]
     stale = store.finish(reports, worker.id, worker.host, now)
@@ -67,8 +63,13 @@ def _free(worker: Worker, store: Store, settings: Settings, now: int) -> int:
             pass
     freed = len(reports) - len(stale)
     emit("worker.rescued", worker=worker.id, jobs=freed)
-    doorbell.ring(run_dir, doorbell.JOB)
+    doorbell.announce(store, doorbell.JOB)
     return freed
+
+
+def _was_here(worker: Worker) -> bool:
+    """Whether it ran on this machine, whatever that is called by now, and since its last boot."""
+    return system.Identity.decode(worker.identity).boot == system.boot_id()
 
 
 def _verdict(job: Job, pids: dict[int, int] | None, worker: Worker, store: Store, now: int) -> Outcome:
@@ -76,6 +77,8 @@ def _verdict(job: Job, pids: dict[int, int] | None, worker: Worker, store: Store
         return Outcome(kinds.UNSTARTED, finished_at=now)
     outcome = Outcome(kinds.LOST, started_at=job.started_at, finished_at=now)
     outcome.error = f"its worker {worker.id} died"
+    if not _was_here(worker):
+        return outcome
     name = log_name(job.seq, job.runs)
     try:
         outcome.output_bytes = os.stat(os.path.join(store.location.logs_dir, name)).st_size
@@ -87,7 +90,7 @@ def _verdict(job: Job, pids: dict[int, int] | None, worker: Worker, store: Store
 
 def _started(path: str, worker: Worker) -> dict[int, int] | None:
     """The jobs that a worker had started, with their pids; None if that cannot be told."""
-    if system.Identity.decode(worker.identity).boot != system.boot_id():
+    if not _was_here(worker):
         return None  # the file survives a killed worker, not a power loss
     try:
         with open(path, "rb") as file:

@@ -191,5 +191,6 @@ class Child:
 
 def _describe(code: int, stderr: bytes) -> str:
     how = f"exit code {code}" if code > 0 else f"killed by {system.signal_name(-code)}"
-    lines = stderr.decode("utf-8", "backslashreplace").strip().splitlines()
+    text = stderr.decode("utf-8", "backslashreplace").replace("\0", "\\x00")  # no server's text can hold it
+    lines = text.strip().splitlines()
     return f"{how}: {lines[-1][:200]}" if lines else how

@@ -14,7 +14,7 @@ from queuectl import doorbell
 from queuectl.core import outcome as kinds
 from queuectl.core.lifecycle import decide
 from queuectl.core.outcome import Outcome
-from queuectl.errors import StoreBusy, StoreError
+from queuectl.errors import OutcomeUnknown, StoreError
 from queuectl.events import emit
 from queuectl.store.messages import Ask
 from queuectl.worker.ahead import Pace
@@ -67,6 +67,12 @@ class Desk:
         self._next_poll = 0.0
         self._seen = 0  # the store's change counter
         self._failures = 0
+        self._unanswered: Ask | None = None  # the store was lost before it answered
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether the store has still to be told something, or to tell us."""
+        return bool(self.reports or self._unanswered)
 
     # --- results --------------------------------------------------------------------------------------------
 
@@ -110,6 +116,7 @@ class Desk:
         """Our claims are gone, and with them everything we know about them."""
         self.ahead.clear()
         self.reports.clear()
+        self._unanswered = None
         self._dry = False
 
     # --- when -----------------------------------------------------------------------------------------------
@@ -131,7 +138,7 @@ class Desk:
         except StoreError as error:
             self._store_failed(error)
             return False
-        if not self._dry and self._room(running, me) > 0:
+        if self._unanswered is not None or (not self._dry and self._room(running, me) > 0):
             return True
         return bool(self.reports) and (
             not self.ahead or len(self.reports) >= _REPORT_MOST or now - self._first_report >= _REPORT_WITHIN
@@ -180,23 +187,29 @@ class Desk:
     def exchange(self, running: int, me: Membership) -> None:
         """Hand in what there is and claim what there is room for. WorkerFenced if we were declared dead."""
         room = self._room(running, me)
-        ask = None
-        if room > 0:
+        # One that nobody knows the outcome of is asked again as it was: its claims may be ours already.
+        ask = self._unanswered
+        if ask is None and room > 0:
             claim = os.urandom(10).hex()  # fresh for every claim: the fence of all its jobs
             ask = Ask(me.id, claim, room, queues=self._queues, only=self._only)
         reports = [report for report, _ in self.reports]
         try:
             answer = self._store.exchange(me.id, me.host, reports, ask, self._clock.now())
         except StoreError as error:
+            if ask is not None and isinstance(error, OutcomeUnknown):
+                ask.again, self._unanswered = True, ask
             self._store_failed(error)
             return
         self._failures = 0
+        self._unanswered = None
         self._settle(answer.stale, me)
         if ask is not None:
             self.last_start = self._clock.monotonic()
             self.ahead.extend(answer.jobs)
-            self._dry = len(answer.jobs) < room
+            self._dry = len(answer.jobs) < ask.limit
             self._next_due = answer.next_due
+        if self.closed:
+            self.give_back()  # an answer to what we had asked before
 
     def _settle(self, stale: list[Report], me: Membership) -> None:
         given_back = False
@@ -205,14 +218,16 @@ class Desk:
             if index is not None:
                 me.ledger.clear(index)
         for report in stale:
-            emit("job.stale", seq=report.seq, claim=report.claim)
+            # What was given back leaves no record: asked again after a lost answer, it only looks late.
+            if report.outcome.kind != kinds.UNSTARTED:
+                emit("job.stale", seq=report.seq, claim=report.claim)
         self.reports.clear()
         if given_back:
-            doorbell.ring(self._store.location.run_dir, doorbell.JOB)
+            doorbell.announce(self._store, doorbell.JOB)
 
     def _store_failed(self, error: StoreError) -> None:
         """Away for a moment: keep everything and try again. Gone for good: that is for the loop."""
-        if type(error) is not StoreError and not isinstance(error, StoreBusy):
+        if error.lasting:
             raise error
         self._failures += 1
         pause = min(0.05 * 2**self._failures, 2.0) * random.uniform(0.5, 1)

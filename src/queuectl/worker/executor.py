@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from queuectl.clock import Clock
     from queuectl.config.settings import Settings
     from queuectl.core.job import Job
+    from queuectl.paths import Location
     from queuectl.system.poller import Poller
     from queuectl.worker.launcher import Launcher
     from queuectl.worker.ledger import Ledger
@@ -48,12 +49,15 @@ class Shortage(Exception):
 class Executor:
     """Children by pid. `poll` is shared with the loop, which hands us the events of our pipes."""
 
-    def __init__(self, poll: Poller, launcher: Launcher, ledger: Ledger, clock: Clock, logs_dir: str) -> None:
+    def __init__(
+        self, poll: Poller, launcher: Launcher, ledger: Ledger, clock: Clock, location: Location
+    ) -> None:
         self._poll = poll
         self._launcher = launcher
         self._ledger = ledger
         self._clock = clock
-        self._logs_dir = logs_dir
+        self._logs_dir = location.logs_dir
+        self._share_output = location.shared
         self._children: dict[int, Child] = {}
         self._by_fd: dict[int, Child] = {}
         self.next_time = NEVER  # when on_time wants to be called
@@ -75,7 +79,13 @@ class Executor:
             return Ended(job, self._not_started(error), index, 0.0)
         failpoint("run.spawned")
         self._ledger.started(index, job.seq, pid)
-        output = Output(self._logs_dir, job, inline=settings.output_inline, limit=settings.output_max)
+        output = Output(
+            self._logs_dir,
+            job,
+            inline=settings.output_inline,
+            limit=settings.output_max,
+            share=self._share_output,
+        )
         child = Child(job, pid, launch.pipes(), output, index)
         child.began = now
         child.started_at = self._clock.now()

@@ -56,14 +56,15 @@ class Heart(threading.Thread):
         self.orders: Orders | None = None
         self.news = True  # something of what follows has changed
         self.fenced = False
+        self.ready = False  # it has the connection without which no lease can be kept
         self.crash: BaseException | None = None
         self.confirmed = clock.monotonic()  # when the last successful renewal began
 
-    def adopt(self, worker_id: str) -> None:
-        """Beat for this incarnation from now on; it has just been registered."""
+    def adopt(self, worker_id: str, began: float) -> None:
+        """Beat for this incarnation from now on; it has just been registered, which began then."""
         with self._lock:
             self.worker_id = worker_id
-            self.confirmed = self._clock.monotonic()
+            self.confirmed = began
             self.fenced = False
 
     def beat_now(self) -> None:
@@ -77,6 +78,8 @@ class Heart(threading.Thread):
     def run(self) -> None:
         try:
             store = self._open_store()
+            self.ready = True
+            self._tell()
             try:
                 while not self._ending:
                     pause = self._turn(store)
@@ -102,7 +105,7 @@ class Heart(threading.Thread):
             emit("heart.failed", error=str(error))
             return _RETRY
         except StoreError as error:
-            if type(error) is not StoreError and error.code != "store_busy":
+            if error.lasting:
                 raise
             emit("heart.failed", error=error.message)
             self._failing = True

@@ -49,6 +49,7 @@ class Loop:
         join: Callable[[], Membership],
         lifeline: int | None = None,
         interrupted: Callable[[], None] | None = None,
+        longest_wait: float = 0.0,
     ) -> None:
         self._store = store
         self._desk = desk
@@ -59,6 +60,8 @@ class Loop:
         self._join = join
         self._lifeline = lifeline  # a pipe that ends when our supervisor does
         self._interrupted = interrupted  # called at a stop signal instead of stopping
+        self._longest_wait = longest_wait  # seconds that the store may keep us from looking at anything else
+        self._hints: tuple[int, int] | None = None  # the store's own bell, if it has one
         self._stopping: str | None = None  # drain, then now
         self._stop_at = NEVER
         self._handled_stops = 0
@@ -71,14 +74,16 @@ class Loop:
     # --- life -----------------------------------------------------------------------------------------------
 
     def _enter(self) -> None:
+        began = self._clock.monotonic()
         self._me = self._join()
-        self._heart.adopt(self._me.id)
+        self._heart.adopt(self._me.id, began)
         self._poll = make_poller()
+        self._hints = None
         for fd in (self._signals.fd, self._me.bell.fd, self._lifeline):
             if fd is not None:
                 self._poll.register(fd, READABLE)
         self._executor = Executor(
-            self._poll, self._launcher, self._me.ledger, self._clock, self._store.location.logs_dir
+            self._poll, self._launcher, self._me.ledger, self._clock, self._store.location
         )
         emit("worker.started", worker=self._me.id, slots=self._me.concurrency)
 
@@ -107,7 +112,7 @@ class Loop:
         try:
             if self._heart.news or self._signals.stops > self._handled_stops or self._over:
                 self._obey()
-            self._desk.cut_off = self._clock.monotonic() >= self._fence_at()
+            self._desk.cut_off = not self._heart.ready or self._clock.monotonic() >= self._fence_at()
             if self._desk.cut_off and self._executor.untouched():
                 self._fence_ourselves()
             self._ended += self._executor.on_time()
@@ -116,8 +121,7 @@ class Loop:
                 for child in self._ended:
                     self._report(self._executor.conclude(child))
                 self._ended.clear()
-            if self._desk.is_due(len(self._executor), self._me) and not self._poll.poll(0):
-                # Nothing else is ready, so now is the time for the disk.
+            if self._is_time_for_the_store():
                 self._desk.exchange(len(self._executor), self._me)
                 if self._desk.cut_off:
                     self._heart.beat_now()  # the store may be back
@@ -131,6 +135,16 @@ class Loop:
             self._launcher.rest()
         self._launcher.prepare(list(islice(self._desk.ahead, _PREPARE)))
         return self._pause()
+
+    def _is_time_for_the_store(self) -> bool:
+        """Whether to deal with it now: when that is due, and nothing else is ready."""
+        if self._must_not_wait():
+            return False
+        return self._desk.is_due(len(self._executor), self._me) and not self._poll.poll(0)
+
+    def _must_not_wait(self) -> bool:
+        """Commands have to end before our lease does: the store must not hold us up now."""
+        return self._desk.cut_off and len(self._executor) > 0
 
     def _refill(self) -> None:
         """Fill the slot of each command that has ended; a closer look at it comes later."""
@@ -159,7 +173,18 @@ class Loop:
             or self._clock.monotonic() - self._ended[0].ended_at >= _CONCLUDE_WITHIN
         )
 
+    def _listen(self) -> None:
+        """Also to the store, if it can tell. After a reconnect that is another descriptor."""
+        source = self._store.hint_source()
+        if source != self._hints:
+            # The one before was closed and has left by itself; its number may be a command's pipe by now.
+            if source is not None:
+                self._poll.register(source[0], READABLE)
+            self._hints = source
+
     def _wait(self, seconds: float) -> None:
+        if seconds > 0:
+            self._listen()
         events = self._poll.poll(max(seconds, 0))
         if self._signals.child:
             self._refill()  # before anything else: a slot must never wait for our sake
@@ -168,6 +193,8 @@ class Loop:
                 self._signals.drain()
             elif fd == self._me.bell.fd:
                 self._hear(self._me.bell.heard())
+            elif self._hints is not None and fd == self._hints[0]:
+                self._hear(self._store.hints())
             elif fd == self._lifeline:
                 self._orphaned()
             else:
@@ -176,7 +203,9 @@ class Loop:
     def _pause(self) -> float:
         if self.ended or self._signals.child:
             return 0.0
-        until = min(self._executor.next_time, self._desk.wake_at(), self._stop_at)
+        until = min(self._executor.next_time, self._stop_at)
+        if not self._must_not_wait():
+            until = min(until, self._desk.wake_at())
         if self._ended:
             until = min(until, self._ended[0].ended_at + _CONCLUDE_WITHIN)
         if len(self._executor) and not self._desk.cut_off:
@@ -264,7 +293,7 @@ class Loop:
         if self._clock.monotonic() >= self._stop_at:
             self._stop_at = NEVER
             self._executor.stop_all(kinds.RELEASED, "stopped with its worker", self._executor.kill_grace)
-        self.ended = not len(self._executor) and not self._ended and not self._desk.reports
+        self.ended = not len(self._executor) and not self._ended and not self._desk.unsettled
 
     def _orphaned(self) -> None:
         """Our supervisor is gone. In the background we carry on; in the foreground nobody may outlive it."""
@@ -284,13 +313,15 @@ class Loop:
 
     def _fence_margin(self) -> float:
         """How long before the end of the lease we begin."""
-        return min(self._executor.kill_grace + _FENCE_MARGIN, self._heart.settings.worker_lease / 2000)
+        margin = self._executor.kill_grace + _FENCE_MARGIN + self._longest_wait
+        return min(margin, self._heart.settings.worker_lease / 2000)
 
     def _fence_ourselves(self) -> None:
         """Before anybody else may claim them, our commands are gone."""
         emit("worker.self_fenced", worker=self._me.id)
-        # KILL comes in time too, however long the usual grace is.
-        grace = min(self._executor.kill_grace, self._fence_margin() / 2)
+        # KILL comes in time too, however long the usual grace is, and however late the store has let us go.
+        left = self._fence_at() + self._fence_margin() - self._clock.monotonic()
+        grace = min(self._executor.kill_grace, max(left / 2, 0.0))
         self._executor.stop_all(kinds.LOST, "stopped: its worker could not renew its lease", grace)
 
     def _fenced(self) -> None:

@@ -6,6 +6,7 @@ Reading it back is left to `logfiles`.
 from __future__ import annotations
 
 import os
+from collections import deque
 
 from queuectl.core.chunks import HEAD_SIZE, STDERR, pack
 from queuectl.logfiles import log_name, tail_name
@@ -26,6 +27,7 @@ class Output:
         "_inline",
         "_job",
         "_kept",
+        "_last",
         "_limit",
         "_logs_dir",
         "_parts",
@@ -34,15 +36,18 @@ class Output:
         "total",
     )
 
-    def __init__(self, logs_dir: str, job: Job, *, inline: int, limit: int) -> None:
+    def __init__(self, logs_dir: str, job: Job, *, inline: int, limit: int, share: bool = False) -> None:
         self._logs_dir = logs_dir
         self._job = job
         self._inline = inline
         self._limit = limit
-        # What is written at once has to fit into the smallest part of a file.
-        self._piece = max(limit // 4 - HEAD_SIZE, _SMALLEST_PIECE)
+        # What is written at once has to fit into the smallest part of a file. The end is cut by pieces.
+        most = min(limit, inline) // 4 if share else limit // 4
+        self._piece = max(most - HEAD_SIZE, _SMALLEST_PIECE)
         self._parts: list[bytes] | None = []  # None once there is too much for memory
         self._kept = 0
+        # The end of long output goes into the store too if others cannot read our files.
+        self._last: Last | None = Last(inline) if share else None
         self._file: LogFile | None = None
         self.total = 0
         self.last_error = b""  # the end of stderr, for the error message
@@ -58,6 +63,8 @@ class Output:
                 self._keep(pack(stream, offset_ms, data[start : start + self._piece]))
 
     def _keep(self, packed: bytes) -> None:
+        if self._last is not None:
+            self._last.add(packed)
         if self._parts is not None:
             self._parts.append(packed)
             self._kept += len(packed)
@@ -85,18 +92,38 @@ class Output:
         return self._file is None and bool(self._parts)
 
     def finish(self) -> tuple[bytes | None, str | None, int]:
-        """What to store: the packed output, or the name of its file; and how many bytes were left out."""
+        """What to store: the packed output (or its end), the name of its file, how much was left out."""
         if self._parts is not None:
             if self._file is not None:
                 self._file.discard()
             return b"".join(self._parts) or None, None, 0
         assert self._file is not None
-        return None, self._name, self._file.finish()
+        return self._last.packed() if self._last is not None else None, self._name, self._file.finish()
 
     def abandon(self) -> None:
         """Nobody wants to know; what was shown stays where it is."""
         if self._file is not None:
             self._file.close()
+
+
+class Last:
+    """The last pieces of a stream, as many as fit."""
+
+    __slots__ = ("_pieces", "_room", "_size")
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._size = 0
+        self._pieces: deque[bytes] = deque()
+
+    def add(self, packed: bytes) -> None:
+        self._pieces.append(packed)
+        self._size += len(packed)
+        while self._size > self._room:
+            self._size -= len(self._pieces.popleft())
+
+    def packed(self) -> bytes | None:
+        return b"".join(self._pieces) or None
 
 
 class LogFile:

@@ -18,9 +18,11 @@ def job_environment(url: str) -> dict[str, str]:
     return environment
 
 
-def daemon_environment() -> dict[str, str]:
+def daemon_environment(url: str) -> dict[str, str]:
     """For a process that outlives its caller, which may be a job."""
-    return {k: v for k, v in os.environ.items() if k not in _OURS}
+    environment = {k: v for k, v in os.environ.items() if k not in _OURS}
+    environment["QUEUECTL_DB"] = url
+    return environment
 
 
 def keep_descriptors_private() -> None:

@@ -14,7 +14,7 @@ from queuectl.cli.jobspec import (
 from queuectl.cli.options import open_queue, parser
 from queuectl.cli.output import clean, is_terminal, plural, print_json, say
 from queuectl.core.spec import job_from_fields
-from queuectl.errors import DuplicateId, InvalidInput
+from queuectl.errors import DuplicateId, InvalidInput, StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -187,7 +187,10 @@ def _share(file: TextIO, reader: JobReader) -> Callable[[int], float | None]:
 def _warn_without_workers(queue: Queue, name: str | None = None) -> None:
     from queuectl.app import serving_workers
 
-    if serving_workers(queue.store, name):
-        return
+    try:
+        if serving_workers(queue.store, name):
+            return
+    except StoreError:
+        return  # the job is stored; whoever cannot be asked now has no say in that
     what, option = ("", "") if name in (None, "default") else (f" for queue {name}", f" --queue {name}")
     say(f"note: no worker is running{what}, so jobs will wait. Start one: queuectl worker start{option}")

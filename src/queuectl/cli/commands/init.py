@@ -26,7 +26,7 @@ def main(words: list[str]) -> int:
     with open_queue(options) as queue:
         location = queue.store.location
         if options.json:
-            print_json({"db": location.file, "logs": location.logs_dir})
+            print_json({"db": location.shown, "logs": location.logs_dir})
         else:
-            print(f"✓ The store is ready: {clean(location.file)}")
+            print(f"✓ The store is ready: {clean(location.shown)}")
     return 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from queuectl.cli.follow import follow, has_output, live_output, stored_output
+from queuectl import system
+from queuectl.cli.follow import follow, has_output, lies_elsewhere, live_output, stored_output
 from queuectl.cli.logview import LogView, last_lines
 from queuectl.cli.options import open_queue, parser
 from queuectl.cli.output import clean, print_json, say
@@ -114,19 +115,39 @@ def _print(
         empty = False
         view.write(chunk)
     view.end()
-    if empty and options.tail != 0:
-        _say_nothing(job, attempt, run)
+    if attempt is not None and lies_elsewhere(queue, attempt):
+        _say_where(job, attempt)
+    elif empty and options.tail != 0:
+        _say_nothing(queue, job, attempt, run)
 
 
-def _say_nothing(job: Job, attempt: Attempt | None, run: int) -> None:
+def _say_where(job: Job, attempt: Attempt) -> None:
+    size = f"{attempt.output_bytes:,} bytes"
+    say(
+        f"the full log of job {clean(job.id)} ({size}) is on {attempt.host}, below logs/ there: {attempt.log}"
+    )
+
+
+def _say_nothing(queue: Queue, job: Job, attempt: Attempt | None, run: int) -> None:
     name = clean(job.id)
-    if attempt is None:
+    host = _runs_elsewhere(queue, job) if attempt is None else None
+    if host is not None:
+        say(f"job {name} is running on {host}; what it prints can be read here when it has ended")
+    elif attempt is None:
         say(f"job {name} is running and has printed nothing yet; follow it: queuectl logs -f {name}")
     elif attempt.log:
         place = f"on {attempt.host}" if attempt.host else "elsewhere"
         say(f"the output of attempt {run} of job {name} is {place}, or was deleted")
     else:
         say(f"attempt {run} of job {name} printed nothing there ({attempt.outcome})")
+
+
+def _runs_elsewhere(queue: Queue, job: Job) -> str | None:
+    """The machine that runs it, if that is another one: its files cannot be read from here."""
+    if not queue.store.location.shared:
+        return None
+    hosts = [worker.host for worker in queue.store.workers() if worker.id == job.worker_id]
+    return hosts[0] if hosts and hosts[0] != system.hostname() else None
 
 
 def _print_json(

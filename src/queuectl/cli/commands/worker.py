@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from queuectl.cli.options import hidden, open_queue, parser, subcommand
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from queuectl.cli.options import Parser
     from queuectl.fleet import Worker
+    from queuectl.paths import Location
     from queuectl.queue import Queue
 
 _ABOUT = "Workers run the jobs. They live in the background and survive your terminal."
@@ -76,10 +78,10 @@ def _start(words: list[str]) -> int:
         mode = "background" if options.detach else queue.settings.worker_mode
         if not (options.foreground or mode == "foreground"):
             return _start_background(queue, options, queues)
-        url = queue.store.location.url
+        location = queue.store.location
         if queue.settings.shutdown:
             queue.set_config("shutdown", None)
-    return _start_foreground(url, options, queues)
+    return _start_foreground(location, options, queues)
 
 
 def _checked(options: argparse.Namespace) -> tuple[str, ...] | None:
@@ -101,16 +103,17 @@ def _start_background(queue: Queue, options: argparse.Namespace, queues: tuple[s
     return 0
 
 
-def _start_foreground(url: str, options: argparse.Namespace, queues: tuple[str, ...] | None) -> int:
+def _start_foreground(location: Location, options: argparse.Namespace, queues: tuple[str, ...] | None) -> int:
     from queuectl.app import WorkerSpec, run_supervisor, run_worker
 
     if options.count == 1:
-        run_worker(WorkerSpec(url=url, concurrency=options.concurrency, queues=queues, verbose=True))
+        run_worker(WorkerSpec(url=location.url, concurrency=options.concurrency, queues=queues, verbose=True))
         return 0
     from queuectl.fleet import worker_command
 
-    command = worker_command(url, concurrency=options.concurrency, queues=queues)
-    run_supervisor([*command, "--foreground"], options.count, url)
+    command = worker_command(location, concurrency=options.concurrency, queues=queues)
+    os.environ["QUEUECTL_DB"] = location.url  # for the workers
+    run_supervisor([*command, "--foreground"], options.count, location.url)
     return 0
 
 
@@ -140,21 +143,24 @@ def _supervise(words: list[str]) -> int:
     """Be the supervisor of background workers; not for people."""
     from queuectl.app import run_supervisor
     from queuectl.fleet import worker_command
+    from queuectl.paths import locate
 
     result = build_parser("supervise")
     _worker_options(result)
     result.add_argument("--count", type=int, required=True)
     options = result.parse_args(words)
-    command = worker_command(options.db, concurrency=options.concurrency, queues=_checked(options))
+    command = worker_command(locate(options.db), concurrency=options.concurrency, queues=_checked(options))
     run_supervisor(command, options.count, options.db)
     return 0
 
 
 def stop_parser(name: str = "stop") -> Parser:
     result = build_parser(name)
-    result.add_argument("ids", nargs="*", metavar="ID", help="which workers (default: all)")
+    result.add_argument("ids", nargs="*", metavar="ID", help="which workers (default: all of this machine)")
     result.add_argument("--now", "--force", action="store_true", help="do not wait for running jobs")
     result.add_argument("--timeout", metavar="TIME", help="how long to wait for running jobs")
+    if name == "stop":
+        result.add_argument("--everywhere", action="store_true", help="also those of other machines")
     return result
 
 
@@ -169,7 +175,12 @@ def _stop_and_tell(queue: Queue, options: argparse.Namespace) -> int:
 
     timeout = None if options.timeout is None else parse_duration(options.timeout, what="--timeout")
     result = stop_workers(
-        queue, ids=options.ids, now=options.now, timeout_ms=timeout, progress=_waiting(options.json)
+        queue,
+        ids=options.ids,
+        everywhere=getattr(options, "everywhere", False),
+        now=options.now,
+        timeout_ms=timeout,
+        progress=_waiting(options.json),
     )
     if options.json:
         print_json({"stopped": len(result.asked), "killed": [w.id for w in result.killed]})
@@ -179,7 +190,19 @@ def _stop_and_tell(queue: Queue, options: argparse.Namespace) -> int:
         for worker in result.killed:
             say(f"worker {worker.id} did not end and was killed; its jobs went back to the queue")
         print(f"✓ {plural(len(result.asked), 'worker')} stopped")
+    if not options.ids:
+        _tell_of_others(queue)
     return 0
+
+
+def _tell_of_others(queue: Queue) -> None:
+    from queuectl.app import living_workers
+    from queuectl.fleet import on_this_machine
+
+    living = living_workers(queue.store)
+    others = len(living) - len(on_this_machine(queue.store, living))
+    if others:
+        say(f"{plural(others, 'worker')} on other machines go on: queuectl worker stop --everywhere")
 
 
 def _waiting(silent: bool) -> Callable[[list[Worker]], None] | None:
@@ -202,11 +225,11 @@ def _restart(words: list[str]) -> int:
     from collections import Counter
 
     from queuectl.app import living_workers
-    from queuectl.fleet import start_background
+    from queuectl.fleet import on_this_machine, start_background
 
     options = stop_parser("restart").parse_args(words)
     with open_queue(options) as queue:
-        living = living_workers(queue.store)
+        living = on_this_machine(queue.store, living_workers(queue.store))
         unknown = set(options.ids) - {worker.id for worker in living}
         if unknown:
             raise NotFound(f"there is no worker {min(unknown)[:80]!r}", "queuectl worker list shows them")
@@ -225,15 +248,17 @@ def _restart(words: list[str]) -> int:
 
 def _scale(words: list[str]) -> int:
     from queuectl.app import living_workers
-    from queuectl.fleet import start_background, stop_workers
+    from queuectl.fleet import on_this_machine, start_background, stop_workers
 
     result = build_parser("scale")
-    result.add_argument("count", type=number(0, 1000), metavar="N", help="how many workers there shall be")
+    result.add_argument(
+        "count", type=number(0, 1000), metavar="N", help="how many workers this machine shall have"
+    )
     _worker_options(result)
     options = result.parse_args(words)
     queues = _checked(options)
     with open_queue(options) as queue:
-        living = living_workers(queue.store)
+        living = on_this_machine(queue.store, living_workers(queue.store))
         missing = options.count - len(living)
         if missing > 0:
             start_background(queue, missing, concurrency=options.concurrency, queues=queues)

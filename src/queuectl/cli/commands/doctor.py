@@ -1,0 +1,79 @@
+"""queuectl doctor: what is wrong with the store, why it matters, and what mends it."""
+
+from __future__ import annotations
+
+from queuectl.cli.options import parser
+from queuectl.cli.output import clean, colours, plural, print_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from queuectl.cli.options import Parser
+    from queuectl.doctor.checkup import Checkup, Finding
+
+_ABOUT = """Look at the store, its engine, its workers and this machine, and say what weakens or breaks
+the queue and how to mend it. Nothing is changed, and no store is made."""
+
+_EXAMPLES = """
+  queuectl doctor
+  queuectl doctor --full
+  queuectl doctor --db postgresql://user@host/database
+  queuectl doctor --json
+"""
+
+# Level -> mark and colour.
+_MARKS = {"ok": ("✓", "32"), "note": ("·", "36"), "warning": ("!", "33"), "problem": ("✗", "31")}
+
+
+def build_parser() -> Parser:
+    result = parser("doctor", _ABOUT, _EXAMPLES)
+    result.add_argument(
+        "--full", action="store_true", help="SQLite: compare every index with its table too; takes longer"
+    )
+    return result
+
+
+def main(words: list[str]) -> int:
+    options = build_parser().parse_args(words)
+    from queuectl.doctor.checkup import check
+
+    checkup = check(options.db, full=options.full)
+    if options.json:
+        print_json(
+            {
+                "store": checkup.location.shown,
+                "engine": checkup.location.engine,
+                "findings": [finding.to_dict() for finding in checkup.findings],
+            }
+        )
+    else:
+        _print(checkup)
+    return checkup.exit_code
+
+
+def _print(checkup: Checkup) -> None:
+    print(f"Store: {clean(checkup.location.shown)}")
+    groups: dict[str, list[Finding]] = {}
+    for finding in checkup.findings:
+        groups.setdefault(finding.group, []).append(finding)
+    for name, findings in groups.items():
+        print(f"\n{name.capitalize()}")
+        for finding in findings:
+            print("\n".join(_lines(finding)))
+    print(f"\n{_sum(checkup.count())}")
+
+
+def _lines(finding: Finding) -> list[str]:
+    mark, colour = _MARKS[finding.level]
+    if colours():
+        mark = f"\x1b[{colour}m{mark}\x1b[0m"
+    lines = [f"  {mark} {clean(finding.what)}"]
+    if finding.why:
+        lines.append(f"      {clean(finding.why)}")
+    if finding.mend:
+        lines.append(f"      → {clean(finding.mend)}")
+    return lines
+
+
+def _sum(counts: dict[str, int]) -> str:
+    found = [plural(counts[level], level) for level in ("problem", "warning", "note") if counts[level]]
+    return ", ".join(found) if found else "All is well."

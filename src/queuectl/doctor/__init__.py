@@ -1,0 +1,1 @@
+"""`queuectl doctor`: looks at the store, its workers and this machine, and changes nothing."""

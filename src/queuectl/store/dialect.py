@@ -1,0 +1,84 @@
+"""What differs between the engines, as values: the SQL itself is the same text for all of them.
+
+Statements are written with `?` for their values. Each engine's connection turns that, and the two
+bulk statements below, into what its driver wants.
+"""
+
+from __future__ import annotations
+
+
+class Dialect:
+    """The words that one engine uses for the same thing. As they stand here they are SQLite's."""
+
+    name = "sqlite"
+    # A SQLite transaction has the whole file for itself: there are no rows to lock.
+    take = ""  # rows for ourselves alone; those that somebody else holds are left out
+    hold = ""  # one row for ourselves alone; waits until nobody else holds it
+    keep = ""  # one row against being changed; others may keep it as well
+    claim_from = "jobs"
+    due_from = "jobs"
+    claim_order = "priority DESC, run_at, seq"
+    contains = "instr({0}, {1}) > 0"
+
+
+class Insert:
+    """One kind of row to insert, many at a time."""
+
+    __slots__ = ("columns", "key", "table", "zeros")
+
+    def __init__(
+        self, table: str, columns: tuple[str, ...], *, zeros: tuple[str, ...] = (), key: str = ""
+    ) -> None:
+        self.table = table
+        self.columns = columns
+        self.zeros = zeros  # columns that begin at 0, without a value for each row
+        self.key = key  # a row whose key exists may be left out
+
+    @property
+    def names(self) -> str:
+        return ", ".join(self.columns + self.zeros)
+
+    def marks(self, mark: str = "?") -> str:
+        return "(" + ", ".join([mark] * len(self.columns) + ["0"] * len(self.zeros)) + ")"
+
+
+class Update:
+    """One kind of change, for many rows: each carries new values and what must still be true of its row.
+
+    Columns are given with their type, which a server has to be told: ("state", "text").
+    """
+
+    __slots__ = ("also", "guard", "keys", "sets", "table")
+
+    def __init__(
+        self,
+        table: str,
+        *,
+        sets: tuple[tuple[str, str], ...],
+        also: str,
+        keys: tuple[tuple[str, str], ...],
+        guard: tuple[str, str] | None = None,
+    ) -> None:
+        self.table = table
+        self.sets = sets
+        self.also = also  # the same for all rows
+        self.keys = keys
+        self.guard = guard  # a column that must not be above the last value of each row
+
+    @property
+    def values(self) -> tuple[tuple[str, str], ...]:
+        """The columns of a row of values, in their order."""
+        guard = (("at_most", self.guard[1]),) if self.guard else ()
+        return self.sets + self.keys + guard
+
+    def render(self, source: str | None = None) -> tuple[str, str]:
+        """The assignments and the condition; values come from columns v_… of `source`, or one by one."""
+
+        def value(name: str) -> str:
+            return f"{source}.v_{name}" if source else "?"
+
+        sets = [f"{name} = {value(name)}" for name, _ in self.sets]
+        where = [f"{name} = {value(name)}" for name, _ in self.keys]
+        if self.guard:
+            where.append(f"{self.guard[0]} <= {value('at_most')}")
+        return ", ".join([*sets, self.also]), " AND ".join(where)

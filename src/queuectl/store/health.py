@@ -1,0 +1,187 @@
+"""What a look at a store finds: the words for it, how checks are run, and what all engines are asked alike.
+
+What each engine is asked besides is left to health_sqlite.py, health_postgres.py and health_mysql.py.
+"""
+
+from __future__ import annotations
+
+import re
+
+from queuectl.errors import QueuectlError, StoreAway, StoreCorrupt
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from queuectl.store.connection import Connection
+
+    Check = tuple[str, Callable[[], Iterable["Finding"]]]
+
+OK, NOTE, WARNING, PROBLEM = LEVELS = ("ok", "note", "warning", "problem")
+
+# Rows that are not what they should be, as a stranger or a damaged disk may leave them.
+_NONSENSE = (ValueError, TypeError, LookupError, AssertionError)
+
+_IN_ADDRESS = re.compile(r"(\w://[^\s:/@]*):[^\s/]*@")
+_IN_OPTIONS = re.compile(r"\b((?:ssl)?passw(?:or)?d\s*=\s*)('[^']*'|[^\s&]+)", re.IGNORECASE)
+
+
+class Finding:
+    """One thing that was looked at, and how it is."""
+
+    __slots__ = ("fatal", "group", "level", "mend", "what", "why")
+
+    def __init__(
+        self,
+        level: str,
+        group: str,
+        what: str,
+        *,
+        why: str | None = None,
+        mend: str | None = None,
+        fatal: bool = False,
+    ) -> None:
+        self.level = level
+        self.group = group
+        self.what = without_password(what)
+        self.why = None if why is None else without_password(why)  # why it matters
+        self.mend = None if mend is None else without_password(mend)  # the command or setting that mends it
+        self.fatal = fatal  # the store cannot be used at all
+
+    def to_dict(self) -> dict[str, str | None]:
+        return {
+            "level": self.level,
+            "group": self.group,
+            "what": self.what,
+            "why": self.why,
+            "mend": self.mend,
+        }
+
+
+class Waiting:
+    """The jobs of one queue that are due and wait for a worker."""
+
+    __slots__ = ("jobs", "oldest", "queue")
+
+    def __init__(self, queue: str, jobs: int, oldest: int) -> None:
+        self.queue = queue
+        self.jobs = jobs
+        self.oldest = oldest  # since when, epoch milliseconds
+
+
+def without_password(text: str) -> str:
+    """A driver's message may repeat what it was given; ours never hold a password to begin with."""
+    return _IN_OPTIONS.sub(r"\1***", _IN_ADDRESS.sub(r"\1@", text))
+
+
+def look(group: str, checks: Iterable[Check]) -> list[Finding]:
+    """Run checks; what one of them may not see, or cannot read, does not keep us from the others."""
+    found: list[Finding] = []
+    for name, check in checks:
+        try:
+            found += check()
+        except StoreAway:
+            raise
+        except StoreCorrupt as error:
+            found.append(Finding(PROBLEM, group, error.message, why="jobs may be lost", mend=error.hint))
+        except QueuectlError as error:
+            found.append(Finding(NOTE, group, f"{name}: could not be looked at", why=error.message))
+        except _NONSENSE as error:
+            why = f"what is stored there makes no sense ({type(error).__name__}: {error})"
+            found.append(Finding(WARNING, group, f"{name}: could not be looked at", why=why))
+        if any(finding.fatal for finding in found):
+            break
+    return found
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def shown_size(size: int) -> str:
+    amount = float(size)
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if amount < 1024:
+            return f"{amount:.0f} {unit}" if unit == "bytes" or amount >= 10 else f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} TiB"
+
+
+# --- what all engines are asked -----------------------------------------------------------------------
+
+
+def waiting(connection: Connection) -> list[Waiting]:
+    rows = connection.all(
+        "SELECT queue, count(*), min(run_at) FROM jobs WHERE state = 'pending' GROUP BY queue ORDER BY queue"
+    )
+    return [Waiting(str(queue), int(str(jobs)), int(str(oldest))) for queue, jobs, oldest in rows]
+
+
+_STUCK = "state = 'processing' AND NOT EXISTS (SELECT 1 FROM {0}workers AS w WHERE w.id = worker_id)"
+
+
+def stuck(connection: Connection, place: str = "") -> list[Finding]:
+    """Jobs that are processing under a worker that does not exist; `place` comes before a table's name."""
+    condition = _STUCK.format(place)
+    row = connection.all(f"SELECT count(*), min(id) FROM {place}jobs WHERE {condition}")[0]
+    number = int(str(row[0]))
+    if not number:
+        return [Finding(OK, "jobs", "every running job has its worker")]
+    return [
+        Finding(
+            PROBLEM,
+            "jobs",
+            f"{count(number, 'job')} processing under a worker that does not exist (like {row[1]})",
+            why="nobody will ever finish or free them",
+            mend=f"UPDATE {place}jobs SET state = 'pending', claim = NULL, worker_id = NULL "
+            f"WHERE {condition}",
+        )
+    ]
+
+
+def schema_version(found: int, latest: int, shown: str) -> list[Finding]:
+    """What is not 0: a place without a queue says so in its own words."""
+    if found == latest:
+        return [Finding(OK, "tables", f"schema version {found}")]
+    if found > latest:
+        return [
+            Finding(
+                PROBLEM,
+                "tables",
+                f"{shown} was written by a newer queuectl (schema {found}, this one knows {latest})",
+                why="this version must not touch it",
+                mend="pip install --upgrade queuectl",
+                fatal=True,
+            )
+        ]
+    return [
+        Finding(
+            WARNING,
+            "tables",
+            f"schema version {found} is older than this queuectl's ({latest})",
+            why="the next command that opens the store brings it up to date",
+            mend="stop the workers of older versions first: queuectl worker stop",
+        )
+    ]
+
+
+def no_queue(shown: str) -> Finding:
+    return Finding(
+        PROBLEM,
+        "tables",
+        f"there is no queue at {shown} yet",
+        why="there is nothing to work on",
+        mend="queuectl init",
+        fatal=True,
+    )
+
+
+def foreign(shown: str, mend: str) -> Finding:
+    return Finding(
+        PROBLEM,
+        "tables",
+        f"{shown} holds tables of another program",
+        why="queuectl touches only its own",
+        mend=mend,
+        fatal=True,
+    )

@@ -1,0 +1,303 @@
+"""MySQL and MariaDB, through PyMySQL. Nobody else imports it."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from functools import lru_cache
+
+import pymysql
+from pymysql.constants import CLIENT, CR, ER
+
+from queuectl.errors import InvalidInput, QueuectlError, StoreAway, StoreBusy, StoreError
+from queuectl.store.connection import Clash
+from queuectl.store.dialect import Dialect
+from queuectl.store.server_connection import LONGEST_PAUSE_MS, Conflict
+from queuectl.store.server_schema import MissingTable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from queuectl.address import Address
+    from queuectl.store.connection import Row
+    from queuectl.store.dialect import Insert, Update
+
+_SHORTEST_IDLE = 30  # seconds; longer than most pauses between two heartbeats
+_STATEMENT_BYTES = 1_000_000  # the smallest max_allowed_packet that anybody runs is 1 MiB
+
+_CONNECTION_KILLED, _KILLED_NEW, _READ_ONLY = 1927, 3169, 1290
+_RECORD_CHANGED = 1020  # MariaDB's snapshot isolation, from 11.6.2 on
+_LOST = (
+    *(CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST),
+    *(CR.CR_SERVER_LOST_EXTENDED, ER.SERVER_SHUTDOWN, _CONNECTION_KILLED, _KILLED_NEW, 0),
+)
+_CONFLICTS = (ER.LOCK_DEADLOCK, _RECORD_CHANGED)
+_NOT_NOW = (ER.LOCK_WAIT_TIMEOUT, ER.CON_COUNT_ERROR, ER.QUERY_INTERRUPTED, _READ_ONLY)
+_REFUSED = (
+    *(ER.ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR, ER.BAD_DB_ERROR, ER.TABLEACCESS_DENIED_ERROR),
+    *(1698, 1251, 3159),  # other ways to be turned away
+)
+_TOO_MUCH = (ER.DATA_TOO_LONG, ER.NET_PACKET_TOO_LARGE, 1366, 1406)
+
+
+class MysqlDialect(Dialect):
+    name = "mysql"
+    take = " FOR UPDATE SKIP LOCKED"
+    hold = " FOR UPDATE"
+    keep = " LOCK IN SHARE MODE"  # MariaDB does not know FOR SHARE
+    # With another index the server sorts, and whoever sorts locks all that it has looked at.
+    claim_from = "jobs FORCE INDEX (jobs_claim)"
+    due_from = "jobs FORCE INDEX (jobs_due)"
+    claim_order = "urgency, run_at, seq"  # -priority: before 10.8 MariaDB has no descending indexes
+    clock = "SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
+
+
+class MysqlDriver:
+    """A PyMySQL connection, in the words of `server_connection.Driver`."""
+
+    # The last two: PyMySQL lets a few of the socket's own errors through.
+    errors = (pymysql.Error, UnicodeEncodeError, OSError, EOFError)
+
+    def __init__(self, address: Address) -> None:
+        self.dialect = MysqlDialect()
+        self.answer_ms: int | None = None
+        self.lock_ms = 10_000
+        options = dict(address.options)
+        self._arguments: dict[str, Any] = {
+            "host": address.host or "localhost",
+            "port": address.port or 3306,
+            "user": address.user,
+            "password": address.password or os.environ.get("MYSQL_PWD", ""),
+            "database": address.database,
+            **_options(options),
+        }
+        self.hosts = [] if "unix_socket" in self._arguments else [self._arguments["host"]]
+        self.database = address.database
+        self._db: Any = None
+
+    @property
+    def connected(self) -> bool:
+        return self._db is not None and bool(self._db.open)
+
+    def connect(self) -> None:
+        self.close()
+        db: Any = pymysql.connect(
+            **self._arguments,
+            defer_connect=True,
+            charset="utf8mb4",
+            collation="utf8mb4_bin",
+            autocommit=True,
+            client_flag=CLIENT.FOUND_ROWS,  # else a fenced write of equal values looks like a lost claim
+            connect_timeout=min((self.answer_ms or 10_000) / 1000, 10.0),
+            read_timeout=self._silence,
+            write_timeout=self._silence,
+            program_name="queuectl",
+        )
+        _open(db, self._arguments.get("unix_socket"))
+        self._db = db
+        _keep_alive(db)
+        _check_version(str(db.server_version))
+        self.script(
+            "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO', "
+            "time_zone = '+00:00'"
+        )
+        self.script("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+        self.adapt()
+
+    @property
+    def _silence(self) -> float | None:
+        return self.answer_ms / 1000 if self.answer_ms else None
+
+    def adapt(self) -> None:
+        # PyMySQL has no public names for them.
+        self._db._read_timeout = self._db._write_timeout = self._silence
+        seconds = max(self.lock_ms // 1000, 1)
+        self.script(
+            # The first is for rows, the second for tables: without it we could wait for a day.
+            f"SET SESSION innodb_lock_wait_timeout = {seconds}, lock_wait_timeout = {seconds}, "
+            + _ending_when_silent(str(self._db.server_version), self.answer_ms or LONGEST_PAUSE_MS)
+        )
+
+    def close(self) -> None:
+        if self._db is not None:
+            try:
+                self._db._force_close()  # a polite farewell could wait for a server that is not there
+            finally:
+                self._db = None
+
+    def begin(self) -> None:
+        self._db.begin()
+
+    def commit(self) -> None:
+        self._db.commit()
+
+    def rollback(self) -> None:
+        if self.connected:
+            self._db.rollback()
+
+    def fetch(self, sql: str, values: Sequence[object]) -> list[Row]:
+        with self._db.cursor() as cursor:
+            cursor.execute(_percent(sql), values or None)
+            return list(cursor.fetchall())
+
+    def execute(self, sql: str, values: Sequence[object]) -> int:
+        with self._db.cursor() as cursor:
+            return int(cursor.execute(_percent(sql), values or None))
+
+    def script(self, sql: str) -> None:
+        self._db.query(sql)
+
+    def insert(self, what: Insert, rows: Iterable[Sequence[object]], *, skip: bool) -> int:
+        verb = "INSERT IGNORE" if skip else "INSERT"
+        head = _quoted(f"{verb} INTO {what.table} ({what.names}) VALUES ")
+        zeros = ", 0" * len(what.zeros)
+        new = 0
+        with self._db.cursor() as cursor:
+            for part in _pieces(f"({self._literals(row)}{zeros})" for row in rows):
+                new += cursor.execute(head + ",".join(part))
+                if skip and cursor.warning_count:
+                    self._only_duplicates(cursor)
+        return new
+
+    def _only_duplicates(self, cursor: Any) -> None:
+        """IGNORE forgives too much: a text that was cut must not pass for one that was stored."""
+        cursor.execute("SHOW WARNINGS")
+        for _, code, message in cursor.fetchall():
+            if code != ER.DUP_ENTRY:
+                raise pymysql.DataError(code, message)
+
+    def _literals(self, row: Sequence[object]) -> str:
+        """A row as SQL. The commonest kinds by ourselves: PyMySQL takes three times as long for them."""
+        quote = self._db.escape
+        return ", ".join(["NULL" if v is None else str(v) if type(v) is int else quote(v) for v in row])
+
+    def update(self, what: Update, rows: Sequence[Sequence[object]]) -> int:
+        # Differs because PyMySQL sends a statement for each row otherwise: 128 took 55 ms, as one 14.
+        names = ", ".join(f"NULL AS v_{name}" for name, _ in what.values)
+        sets, where = what.render("new")
+        # The first gives only the names; no job has the number NULL.
+        source = " UNION ALL ".join([f"SELECT {names}", *(f"SELECT {self._literals(row)}" for row in rows)])
+        # By the key, also where the server takes the table for a small one: else it looks at all rows, and
+        # waits for those that others hold.
+        target = _quoted(f"{what.table} FORCE INDEX (PRIMARY) SET {sets} WHERE {where}")
+        with self._db.cursor() as cursor:
+            return int(cursor.execute(f"UPDATE ({source}) new STRAIGHT_JOIN {target}"))
+
+    def translate(self, error: Exception, shown: str) -> QueuectlError:
+        if isinstance(error, UnicodeEncodeError):
+            return InvalidInput(f"{error.object[:64]!r} is not text", "use valid UTF-8")
+        code = error.args[0] if isinstance(error, pymysql.Error) and error.args else 0
+        said = " ".join(str(error.args[-1] if error.args else error).split())[:300] or type(error).__name__
+        if code == ER.DUP_ENTRY:
+            return Clash(f"it exists already ({shown})")
+        if code == ER.NO_SUCH_TABLE:
+            return MissingTable(f"{shown}: {said}", "queuectl init makes what is missing")
+        if code in _CONFLICTS:
+            return Conflict(f"the server ended our transaction in favour of another ({shown})", "try again")
+        if code in _NOT_NOW:
+            return StoreBusy(f"the server cannot do this now: {said} ({shown})", "try again")
+        if code in _REFUSED:
+            refusal = StoreError(
+                f"the server refuses us: {said} ({shown})", "check user, password and database in the address"
+            )
+            refusal.lasting = True
+            return refusal
+        if code in _LOST or not self.connected or isinstance(error, OSError | EOFError):
+            return StoreAway(f"cannot reach {shown}: {said}", "see whether the server runs: queuectl doctor")
+        if code in _TOO_MUCH:
+            return InvalidInput(f"the server cannot store this: {said}")
+        return StoreError(f"the database failed: {said} ({shown})", "nothing was stored")
+
+
+def _pieces(rows: Iterable[str]) -> Iterable[list[str]]:
+    """Rows in pieces that each fit into a statement."""
+    part: list[str] = []
+    size = 0
+    for row in rows:
+        if part and size + len(row) > _STATEMENT_BYTES // 4:  # four bytes a character at most
+            yield part
+            part, size = [], 0
+        part.append(row)
+        size += len(row)
+    if part:
+        yield part
+
+
+def _options(options: dict[str, str]) -> dict[str, Any]:
+    """What PyMySQL understands of an address: its socket, and TLS."""
+    known: dict[str, Any] = {}
+    for name, value in options.items():
+        if name in ("unix_socket", "ssl_ca", "ssl_cert", "ssl_key"):
+            known[name] = value
+        elif name in ("ssl_verify_cert", "ssl_verify_identity", "ssl_disabled"):
+            known[name] = value.lower() in ("1", "true", "yes", "on")
+        elif name == "ssl" and value.lower() in ("1", "true", "yes", "on"):
+            known["ssl"] = {"check_hostname": False}
+        else:
+            raise InvalidInput(
+                f"unknown option {name[:40]!r} in the database address",
+                "known: unix_socket, ssl, ssl_ca, ssl_cert, ssl_key, ssl_verify_cert, ssl_verify_identity",
+            )
+    return known
+
+
+def _open(db: Any, path: str | None) -> None:
+    """PyMySQL forgets to close its end of a unix socket where nobody listens, so that one is ours."""
+    if path is None:
+        db.connect()
+        return
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        line.settimeout(db.connect_timeout)
+        line.connect(path)
+        db._secure = True  # as PyMySQL itself says of such a socket
+        db.connect(line)
+    except BaseException:
+        line.close()
+        raise
+
+
+def _keep_alive(db: Any) -> None:
+    """A peer that has vanished without a word is noticed within seconds, not hours."""
+    sock = db._sock
+    if sock.family == socket.AF_UNIX:
+        return
+    for name, value in (
+        ("TCP_KEEPIDLE", 5),
+        ("TCP_KEEPINTVL", 5),
+        ("TCP_KEEPCNT", 3),
+        ("TCP_USER_TIMEOUT", 15_000),
+    ):
+        if hasattr(socket, name):
+            sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+def _ending_when_silent(version: str, pause_ms: int) -> str:
+    """The setting by which the server gives up a client that is silent in the middle of a transaction."""
+    if "mariadb" in version.lower():
+        return f"idle_transaction_timeout = {max(pause_ms // 1000, 1)}"
+    # MySQL knows no difference between this and an idle connection, which costs us little to make anew.
+    return f"wait_timeout = {max(pause_ms // 1000, _SHORTEST_IDLE)}"
+
+
+def _check_version(version: str) -> None:
+    numbers = tuple(int(number) for number in re.findall(r"\d+", version.removeprefix("5.5.5-"))[:3])
+    maria = "mariadb" in version.lower()
+    if numbers < ((10, 6) if maria else (8, 0, 1)):
+        error = StoreError(f"{version} is too old", "queuectl needs MySQL 8.0.1 or MariaDB 10.6, or newer")
+        error.lasting = True
+        raise error
+
+
+@lru_cache(maxsize=512)
+def _percent(sql: str) -> str:
+    return _quoted(sql).replace("%", "%%").replace("?", "%s")
+
+
+@lru_cache(maxsize=512)
+def _quoted(sql: str) -> str:
+    """Two of our columns have names that are words of this engine's SQL."""
+    return re.sub(r"\b(signal|key)\b", r"`\1`", sql)

@@ -1,0 +1,187 @@
+"""The store on a database server: workers of many machines share it."""
+
+from __future__ import annotations
+
+from queuectl import paths
+from queuectl.errors import StoreError
+from queuectl.store.connection import Clash
+from queuectl.store.coordination import Coordination
+from queuectl.store.filters import MOST_IDS, marks
+from queuectl.store.intake import JOBS, by_rule, insert_values
+from queuectl.store.jobs import JobWrites
+from queuectl.store.reads import JobReads
+from queuectl.store.server_connection import ServerConnection
+from queuectl.store.server_schema import prepare
+from queuectl.store.spool import Spool
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from queuectl.core.job import NewJob
+    from queuectl.errors import DuplicateId
+    from queuectl.paths import Location
+    from queuectl.store.messages import Worker
+    from queuectl.store.spool import Part
+    from queuectl.store.transfer import Transfer
+
+_ID, _COMMAND, _CREATED_AT = (JOBS.columns.index(name) for name in ("id", "command", "created_at"))
+
+
+class ServerStore(JobWrites, JobReads, Coordination):
+    """All of `store.api.Store` over one connection to a server; every thread opens its own."""
+
+    connection: ServerConnection
+
+    def __init__(self, location: Location, driver: Any, *, create: bool, busy_ms: int) -> None:
+        self.location = location
+        self._driver = driver
+        self._asked = 0
+        self.connection = ServerConnection(driver, location.shown, busy_ms=busy_ms)
+        try:
+            prepare(self.connection, create=create)
+            if create:
+                paths.make_private_dir(location.state_dir)
+        except BaseException:
+            self.connection.close()
+            raise
+
+    # --- many jobs --------------------------------------------------------------------------------
+
+    def enqueue(self, batches: Iterable[Sequence[NewJob]], now: int, *, skip: bool = False) -> int:
+        """See `Intake.enqueue`. All batches are collected first: they may come slowly, and only once."""
+        with Spool(_parts(batches, now, skip)) as spool:
+            return self._enqueue(spool)
+
+    enqueue_staged = enqueue
+
+    def _enqueue(self, spool: Spool) -> int:
+        unsure: int | None = None  # what an earlier run has stored, if its commit arrived after all
+
+        def body(earlier: int | None) -> int:
+            nonlocal unsure
+            unsure = earlier
+            if earlier is not None and self._arrived(spool):
+                return earlier
+            new = sum(self.connection.insert(JOBS, rows, skip=skip) for skip, rows in spool)
+            # Jobs that may exist are skipped, and so are those of the earlier run.
+            return max(new, earlier or 0)
+
+        try:
+            return self.connection.write("enqueue", body)
+        except Clash:
+            if unsure is not None and self._arrived(spool):
+                return unsure  # our own transaction was still on its way when we looked
+            raise self._first_duplicate(spool) from None
+
+    def _arrived(self, spool: Spool) -> bool:
+        """Whether these very jobs are stored: all of them are if one is, they came in together.
+
+        Asked of one that had to be new: what may be skipped says nothing, it can have been there before.
+        """
+        last: Sequence[object] = ()
+        for skip, rows in spool:
+            last = rows[-1] if rows and not skip else last
+        return bool(last) and bool(
+            self.connection.all(
+                "SELECT 1 FROM jobs WHERE id = ? AND command = ? AND created_at = ?",
+                (last[_ID], last[_COMMAND], last[_CREATED_AT]),
+            )
+        )
+
+    def _first_duplicate(self, spool: Spool) -> DuplicateId:
+        seen: set[object] = set()
+        for skip, rows in spool:
+            for start in range(0, len(rows), MOST_IDS):
+                ids = [row[_ID] for row in rows[start : start + MOST_IDS]]
+                known = {
+                    row[0]
+                    for row in self.connection.all(f"SELECT id FROM jobs WHERE id IN ({marks(ids)})", ids)
+                }
+                for id in ids:
+                    if not skip and (id in known or id in seen):
+                        return self._duplicate(str(id))
+                    seen.add(id)
+        return self._duplicate(None)
+
+    # --- leases -----------------------------------------------------------------------------------
+
+    def lease_clock(self) -> int:
+        """The server's own: the one clock that all machines can see."""
+        return int(str(self.connection.all(self._driver.dialect.clock)[0][0]))
+
+    def lease_ended(self, worker: Worker) -> bool:
+        return worker.lease_until < worker.read_at
+
+    # --- the connection ---------------------------------------------------------------------------
+
+    def transfer(self) -> Transfer:
+        from queuectl.store.transfer import Transfer
+
+        return Transfer(self.connection)
+
+    def be_patient(self, busy_ms: int, answer_ms: int | None = None) -> None:
+        self.connection.be_patient(busy_ms, answer_ms)
+
+    def relax_durability(self) -> None:
+        """Do not wait for the disk at each commit, where a client may say so."""
+        if hasattr(self._driver, "relaxed"):
+            self._driver.relaxed = True
+            self._driver.close()  # the next connection is made so
+
+    def changed(self) -> int:
+        """See `api.Store`. What each engine can tell cheaply is little; at worst we say: it may have."""
+        self._asked += 1
+        return self._asked
+
+    def check_identity(self) -> None:
+        """A server's tables are not replaced behind our back as a file is."""
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+class PostgresStore(ServerStore):
+    """With what only PostgreSQL has: it can tell others that something has changed."""
+
+    def transfer(self) -> Transfer:
+        from queuectl.store.transfer import PostgresTransfer
+
+        return PostgresTransfer(self.connection)
+
+    def changed(self) -> int:
+        # Other programs' transactions change it too, but while it stays the same nobody has committed.
+        return hash(self.connection.all("SELECT pg_current_snapshot()::text")[0][0])
+
+    def notify(self, what: bytes) -> None:
+        try:
+            self._driver.notify(what)
+        except self._driver.errors:
+            self._driver.close()  # the poll finds what nobody was told of
+
+    def hint_source(self) -> tuple[int, int] | None:
+        try:
+            source: tuple[int, int] | None = self._driver.listen()
+        except self._driver.errors:
+            self._driver.close()
+            return None
+        return source
+
+    def hints(self) -> bytes:
+        try:
+            heard: bytes = self._driver.heard()
+        except self._driver.errors:
+            self._driver.close()  # the wire was cut; that is news as well
+            return b"jc"
+        return heard
+
+
+def _parts(batches: Iterable[Sequence[NewJob]], now: int, skip: bool) -> Iterator[Part]:
+    for jobs in batches:
+        for optional, part in by_rule(jobs) if skip else [(False, jobs)]:
+            yield optional, [insert_values(job, now) for job in part]
+
+
+def missing_extra(engine: str, extra: str) -> StoreError:
+    return StoreError(f"{engine} needs a driver that is not installed", f"pip install 'queuectl[{extra}]'")

@@ -1,0 +1,15 @@
+"""A fresh place for a store, on each engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.engines import ENGINES, Place, fresh_store
+
+
+@pytest.fixture(params=ENGINES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    with fresh_store(request.param) as url:
+        yield Place(str(tmp_path / "new" / "home"), url)

@@ -1,0 +1,15 @@
+"""Every crash on every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.engines import ENGINES, fresh_store
+
+
+@pytest.fixture(params=ENGINES)
+def store_url(request: pytest.FixtureRequest) -> Iterator[str | None]:
+    with fresh_store(request.param) as url:
+        yield url

@@ -1,0 +1,49 @@
+"""The failpoints of the program, by who passes them. `test_points` sees that none is forgotten."""
+
+from __future__ import annotations
+
+from queuectl.testing import wait_until
+from tests.site import Site
+
+BETWEEN_CLAIM_AND_FINISH = [
+    "claim.before_commit",
+    "claim.committed",
+    "run.marked",
+    "run.spawned",
+    "run.running",
+    "run.exited",
+    "run.reaped",
+    "run.output_flushed",
+    "complete.before_commit",
+    "complete.committed",
+]
+OF_ARRIVING = ["register.before_commit", "register.committed"]
+OF_HEARTS = ["heartbeat.before", "heartbeat.before_commit", "heartbeat.committed", "heartbeat.after"]
+OF_LEAVING = ["forget.before_commit", "forget.committed"]
+OF_RESCUERS = [
+    "bury.before_commit",
+    "bury.committed",
+    "reap.selected",
+    "finish.before_commit",
+    "finish.committed",
+    "reap.committed",
+    *OF_LEAVING,
+]
+OF_ENQUEUE = ["enqueue.before_commit", "enqueue.committed", "enqueue.acked"]
+OF_CHANGES = ["change.before_commit", "change.committed"]
+OF_SETTINGS = ["config.before_commit", "config.committed"]
+OF_STOPS = ["control.before_commit", "control.committed"]
+
+
+def armed(site: Site, point: str, action: str = "kill9") -> dict[str, str]:
+    """The environment in which the first process that comes to this point dies there."""
+    return {
+        "QUEUECTL_ENABLE_FAILPOINTS": "1",
+        "QUEUECTL_FAILPOINT": f"{point}={action}",
+        "QUEUECTL_FAILPOINT_ONCE": str(site.work / "fired"),
+    }
+
+
+def await_fire(site: Site) -> None:
+    """Somebody has come to that point. Some are passed a moment after all jobs have ended."""
+    wait_until((site.work / "fired").exists, what="the failpoint to be reached")

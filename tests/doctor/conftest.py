@@ -1,0 +1,108 @@
+"""A home of its own for every test, places for queues, and servers with weak settings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.doctor.patient import Place
+from tests.servers import ENGINES, PrivateMariadb, PrivatePostgres, drop, fresh_url
+
+WEAK_POSTGRES = {
+    "fsync": "off",
+    "full_page_writes": "off",
+    "synchronous_commit": "off",
+    "autovacuum": "off",
+    "default_transaction_isolation": "serializable",
+    "max_connections": 12,  # of which three are kept for superusers
+    "max_prepared_transactions": 2,
+}
+WEAK_MARIADB = {
+    "innodb-flush-log-at-trx-commit": 2,
+    "innodb-doublewrite": "OFF",
+    "log-bin": "binlog",
+    "server-id": 1,
+    "sync-binlog": 0,
+    "sql-mode": "",
+    "max-allowed-packet": "1M",
+    "character-set-server": "latin1",
+    "max-connections": 12,
+}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in list(os.environ):
+        if name.startswith("QUEUECTL_") and not name.startswith("QUEUECTL_TEST_"):
+            monkeypatch.delenv(name)
+    for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"):
+        monkeypatch.delenv(name, raising=False)
+    path = tmp_path / "home"
+    monkeypatch.setenv("QUEUECTL_HOME", str(path))
+    return path
+
+
+@pytest.fixture(params=ENGINES)
+def place(request: pytest.FixtureRequest, home: Path) -> Iterator[Place]:
+    """A fresh place on each engine; there is no queue in it yet."""
+    yield from _place(request.param, home)
+
+
+@pytest.fixture(params=["postgres", "mysql"])
+def server_place(request: pytest.FixtureRequest, home: Path) -> Iterator[Place]:
+    yield from _place(request.param, home)
+
+
+@pytest.fixture
+def sqlite_place(home: Path) -> Iterator[Place]:
+    yield from _place("sqlite", home)
+
+
+@pytest.fixture
+def postgres_place(home: Path) -> Iterator[Place]:
+    yield from _place("postgres", home)
+
+
+@pytest.fixture
+def mysql_place(home: Path) -> Iterator[Place]:
+    yield from _place("mysql", home)
+
+
+def _place(engine: str, home: Path) -> Iterator[Place]:
+    if engine == "sqlite":
+        yield Place(engine, str(home / "queue.db"), home)
+        return
+    url = fresh_url(engine)
+    yield Place(engine, url, home)
+    drop(url)
+
+
+@pytest.fixture(scope="module")
+def weak_postgres() -> Iterator[PrivatePostgres]:
+    with PrivatePostgres(settings=WEAK_POSTGRES) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def weak_mariadb() -> Iterator[PrivateMariadb]:
+    """Its clock on the wall is not UTC: what it says of the beginning of a transaction is in local time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "America/New_York")
+        with PrivateMariadb(settings=WEAK_MARIADB) as server:
+            yield server
+
+
+@pytest.fixture
+def weak_place(weak_postgres: PrivatePostgres, home: Path) -> Place:
+    place = Place("postgres", weak_postgres.fresh_url(), home)
+    place.make()
+    return place
+
+
+@pytest.fixture
+def weak_mysql_place(weak_mariadb: PrivateMariadb, home: Path) -> Place:
+    place = Place("mysql", weak_mariadb.fresh_url(), home)
+    place.make()
+    return place

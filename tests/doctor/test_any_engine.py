@@ -1,0 +1,234 @@
+"""What the doctor sees whatever the engine: nothing is changed, workers, stuck and waiting jobs, settings."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from tests.conformance.builders import claim_one, register
+from tests.doctor.patient import Place, doctor, run
+
+from queuectl import system
+
+MINUTE = 60_000
+
+
+def test_a_sound_store_has_no_problem(place: Place) -> None:
+    place.make(jobs=2)
+
+    seen = doctor(place.url)
+
+    assert (seen.code, seen.err) == (0, "")
+    # The server that the tests found may have been set up by anybody.
+    assert seen.worse_than("ok", "note") in (
+        ["warning: no worker is running, 2 jobs waiting"],
+        ["warning: autovacuum = off", "warning: no worker is running, 2 jobs waiting"],
+    )
+    assert set(seen.document) == {"store", "engine", "findings"}
+    assert seen.document["engine"] == place.engine
+    for finding in seen.findings:
+        assert set(finding) == {"level", "group", "what", "why", "mend"}
+        assert finding["level"] == "ok" or finding["why"]
+
+
+def test_nothing_is_changed(place: Place) -> None:
+    place.make(jobs=3)
+    before = place.everything()
+
+    run(place.url)
+    doctor(place.url, "--full")
+
+    assert place.everything() == before
+
+
+def test_no_store_is_made(place: Place) -> None:
+    before = place.everything()
+
+    seen = doctor(place.url)
+
+    assert seen.code == 3
+    assert "queuectl init" in seen.one("there is no")["mend"]
+    assert place.everything() == before
+
+
+def test_a_store_of_a_newer_version_is_left_alone(place: Place) -> None:
+    place.make()
+    newer = (
+        "PRAGMA user_version = 99" if place.engine == "sqlite" else "UPDATE queuectl_schema SET version = 99"
+    )
+    place.ask(newer)
+    before = place.everything()
+
+    seen = doctor(place.url)
+
+    assert seen.code == 3
+    assert seen.one("newer queuectl")["mend"] == "pip install --upgrade queuectl"
+    assert place.everything() == before
+
+
+def test_tables_of_another_program_are_left_alone(place: Place) -> None:
+    place.home.mkdir()
+    if place.engine == "postgres":
+        place.ask(f"CREATE SCHEMA {place.url.rpartition('=')[2]}")
+    place.ask("CREATE TABLE jobs (title text)")
+    before = place.everything()
+
+    seen = doctor(place.url)
+
+    assert seen.code == 3
+    assert seen.level("holds tables of another program") == "problem"
+    assert place.everything() == before
+
+
+def test_a_dropped_index_is_found_and_its_mend_helps(place: Place) -> None:
+    place.make()
+    place.ask("DROP INDEX jobs_due" + (" ON jobs" if place.engine == "mysql" else ""))
+
+    seen = doctor(place.url)
+
+    assert seen.code == 1
+    assert seen.level("jobs_due") == "problem"
+    mend = seen.one("jobs_due")["mend"]
+    assert "(state, run_at)" in mend
+    if place.engine == "sqlite":
+        mend = mend.partition(" 'CREATE")[2].replace("""'"'"'""", "'").rstrip("'")
+        mend = "CREATE" + mend
+    place.ask(mend.replace("CONCURRENTLY ", ""))  # which cannot run in a transaction
+    assert doctor(place.url).about("jobs_due") == []
+
+
+def test_an_index_with_other_columns_is_found(place: Place) -> None:
+    place.make()
+    where = " ON jobs" if place.engine == "mysql" else ""
+    place.ask(f"DROP INDEX jobs_due{where}", "CREATE INDEX jobs_due ON jobs (run_at)")
+
+    seen = doctor(place.url)
+
+    assert seen.code == 1
+    assert "is not as queuectl made it" in seen.one("jobs_due")["what"]
+
+
+def test_a_job_under_a_worker_that_does_not_exist_is_found_and_its_mend_frees_it(place: Place) -> None:
+    place.make(jobs=2)
+    with place.queue() as queue:
+        register(queue.store)
+        job = claim_one(queue.store, now=queue.clock.now())
+        place.ask("DELETE FROM workers")
+
+        seen = doctor(place.url)
+
+        assert seen.code == 1
+        assert (
+            f"1 job processing under a worker that does not exist (like {job.id})"
+            in seen.one("like job")["what"]
+        )
+        place.ask(seen.one("like job")["mend"])
+        assert queue.get(job.id).state == "pending"
+    assert doctor(place.url).level("every running job has its worker") == "ok"
+
+
+def test_silent_workers_and_their_jobs_are_told(place: Place) -> None:
+    place.make(jobs=1)
+    with place.queue() as queue:
+        # Of an earlier boot, and its lease is over: SQLite's workers are all of this machine.
+        register(queue.store, "gone-1", lease_ms=0, host=system.hostname())
+        claim_one(queue.store, worker_id="gone-1", now=queue.clock.now())
+        place.ask("UPDATE workers SET lease_until = 0")
+
+        seen = doctor(place.url)
+
+    finding = seen.one("fell silent")
+    assert finding["level"] == "warning"
+    assert finding["what"] == "1 worker died or fell silent, holding 1 job: gone-1"
+    assert finding["mend"] == "queuectl worker start"
+    assert seen.code == 0
+
+
+@pytest.fixture
+def worker_here() -> dict[str, object]:
+    """What makes a row the one of a living worker: this very process plays it."""
+    identity = system.identify()
+    assert identity is not None
+    return {"host": system.hostname(), "identity": identity.encode(), "pid": identity.pid}
+
+
+def test_living_workers_are_counted_by_host(place: Place, worker_here: dict[str, object]) -> None:
+    place.make()
+    with place.queue() as queue:
+        register(queue.store, "here-1", running=1, **worker_here)
+        register(queue.store, "here-2", **worker_here)
+        seen = doctor(place.url)
+
+    assert seen.one("2 workers")["what"] == f"2 workers on 1 host ({system.hostname()}), 1 job running"
+    assert seen.about("no worker is running") == []
+
+
+@pytest.mark.parametrize(
+    ("worker", "age", "level", "why"),
+    [
+        ({"running": 2}, 5 * MINUTE, "note", "busy"),
+        ({"running": 1}, 5 * MINUTE, "warning", "has room"),
+        ({"running": 1, "control": "drain"}, 5 * MINUTE, "warning", "stopping"),
+        ({"queues": "mail,images"}, 0, "warning", "no living worker takes jobs of this queue"),
+    ],
+)
+def test_jobs_that_wait_although_there_are_workers(
+    sqlite_place: Place,
+    worker_here: dict[str, object],
+    worker: dict[str, object],
+    age: int,
+    level: str,
+    why: str,
+) -> None:
+    sqlite_place.make(jobs=1)
+    sqlite_place.ask(f"UPDATE jobs SET run_at = {time.time_ns() // 1_000_000 - age}")
+    with sqlite_place.queue() as queue:
+        register(queue.store, concurrency=2, **worker_here, **worker)
+        seen = doctor(sqlite_place.url)
+
+    assert seen.level("queue default: 1 job waiting") == level
+    assert why in seen.one("queue default: 1 job waiting")["why"]
+
+
+def test_jobs_that_have_just_come_are_no_reason_to_worry(
+    sqlite_place: Place, worker_here: dict[str, object]
+) -> None:
+    sqlite_place.make(jobs=1)
+    with sqlite_place.queue() as queue:
+        register(queue.store, running=0, **worker_here)
+        assert doctor(sqlite_place.url).level("1 job waiting, none for long") == "ok"
+
+
+def test_settings_that_weaken_the_promises_are_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    with place.queue() as queue:
+        queue.set_config("durability", "normal")
+        queue.set_config("shutdown", "true")
+
+    seen = doctor(place.url)
+
+    assert (seen.code, seen.level("durability = normal")) == (0, "warning")
+    assert seen.one("durability = normal")["mend"] == "queuectl config set durability full"
+    assert seen.level("shutdown = true") == "note"
+    monkeypatch.setenv("QUEUECTL_DURABILITY", "normal")
+    assert doctor(place.url).one("durability = normal")["mend"] == "unset QUEUECTL_DURABILITY"
+
+
+def test_settings_that_do_not_fit_together_are_a_problem(place: Place) -> None:
+    place.make()
+    place.ask("INSERT INTO config VALUES ('worker-lease', '1', 0)")
+
+    seen = doctor(place.url)
+
+    assert seen.code == 1
+    assert seen.level("worker-lease must be at least twice") == "problem"
+
+
+def test_rows_that_make_no_sense_do_not_keep_the_rest_from_being_seen(place: Place) -> None:
+    place.make()
+    with place.queue() as queue:
+        register(queue.store, identity="nonsense")
+
+    seen = doctor(place.url)
+
+    assert seen.level("workers: could not be looked at") == "warning"
+    assert seen.about("durability = full")

@@ -1,0 +1,237 @@
+"""PostgreSQL: weak settings, standbys, rights, what holds up vacuum, tables and indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import psycopg
+import pytest
+from tests.doctor.patient import Place, connect, doctor
+from tests.servers import PrivatePostgres
+from tests.servers.urls import split_schema
+
+from queuectl.app import look_at
+from queuectl.paths import locate
+from queuectl.store import health_postgres
+from queuectl.testing import wait_until
+
+
+@pytest.mark.parametrize(
+    ("what", "level", "mend"),
+    [
+        ("fsync = off", "problem", "fsync = on"),
+        ("full_page_writes = off", "problem", "full_page_writes = on"),
+        ("synchronous_commit = off on the server", "note", "synchronous_commit = on"),
+        ("autovacuum = off", "warning", "autovacuum = on"),
+        ("the server's default: serializable", "ok", None),
+    ],
+)
+def test_a_weak_setting_is_found(weak_place: Place, what: str, level: str, mend: str | None) -> None:
+    finding = doctor(weak_place.url).one(what)
+
+    assert finding["level"] == level
+    assert mend is None or mend in finding["mend"]
+
+
+def test_weak_settings_are_a_problem(weak_place: Place) -> None:
+    seen = doctor(weak_place.url)
+
+    assert seen.code == 1
+    assert {finding["what"] for finding in seen.findings if finding["level"] == "problem"} == {
+        "fsync = off",
+        "full_page_writes = off",
+    }
+
+
+def test_the_doctor_agrees_with_a_server_about_its_settings(postgres_place: Place) -> None:
+    postgres_place.make()
+    seen = doctor(postgres_place.url)
+
+    for name in ("fsync", "full_page_writes", "autovacuum"):
+        value = postgres_place.ask(f"SHOW {name}")[0][0]
+        assert bool(seen.about(f"{name} = off")) == (value == "off")
+
+
+def test_nearly_all_connections_used_is_a_warning(weak_place: Place) -> None:
+    assert doctor(weak_place.url).level("of 9 connections in use") == "ok"
+    with ExitStack() as others:
+        for _ in range(7):
+            others.enter_context(connect(weak_place.url))
+        seen = doctor(weak_place.url)
+    assert seen.level("of 9 connections in use") == "warning"
+
+
+# --- who takes no writes --------------------------------------------------------------------------------
+
+
+def test_a_read_only_database_is_a_problem(weak_place: Place) -> None:
+    on = "ALTER DATABASE postgres SET default_transaction_read_only = on"
+    weak_place.ask(on)
+    try:
+        seen = doctor(weak_place.url)
+    finally:
+        weak_place.ask("SET TRANSACTION READ WRITE", on.replace("SET", "RESET").replace(" = on", ""))
+
+    assert seen.code == 1
+    assert seen.level("default_transaction_read_only = on") == "problem"
+
+
+def test_a_standby_is_a_problem_and_can_be_looked_at() -> None:
+    with PrivatePostgres() as server:
+        place = Place("postgres", server.fresh_url(), server.directory)
+        place.make()
+        (server.data / "standby.signal").touch()
+        server.restart()
+
+        seen = doctor(place.url)
+
+    assert seen.code == 1
+    assert seen.level("this server is a standby") == "problem"
+    assert seen.level("schema version 1") == "ok"
+
+
+# --- rights ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def plain_user(weak_place: Place) -> Iterator[str]:
+    """The same place, as a user who may do nothing but come in."""
+    weak_place.ask("CREATE ROLE plain LOGIN")
+    yield weak_place.url.replace("postgres@", "plain@")
+    weak_place.ask("DROP OWNED BY plain", "DROP ROLE plain")
+
+
+def test_a_user_without_rights_cannot_use_the_store(plain_user: str) -> None:
+    seen = doctor(plain_user)
+
+    assert seen.code == 3
+    assert "GRANT USAGE ON SCHEMA" in seen.one("this user may not use schema")["mend"]
+
+
+def test_a_user_who_may_enter_but_not_read_cannot_use_the_store(weak_place: Place, plain_user: str) -> None:
+    weak_place.ask(f"GRANT USAGE ON SCHEMA {split_schema(weak_place.url)[1]} TO plain")
+
+    seen = doctor(plain_user)
+
+    assert seen.code == 3
+    assert seen.level("permission denied for table queuectl_schema") == "problem"
+
+
+def test_a_user_who_may_only_read_is_told_so(weak_place: Place, plain_user: str) -> None:
+    schema = split_schema(weak_place.url)[1]
+    weak_place.ask(
+        f"GRANT USAGE ON SCHEMA {schema} TO plain", f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO plain"
+    )
+    with connect(weak_place.url):  # a session of somebody else, which a plain user cannot see into
+        seen = doctor(plain_user)
+
+    assert seen.code == 1
+    assert "GRANT SELECT, INSERT, UPDATE, DELETE" in seen.one("may not write to table jobs")["mend"]
+    assert "pg_monitor" in seen.one("may not look at")["mend"]
+
+
+# --- what holds up vacuum -------------------------------------------------------------------------------
+
+
+def long_transactions(place: Place, longer_than: int) -> list[Any]:
+    store: Any = look_at(locate(place.url))
+    try:
+        found = health_postgres.long_transactions(store.connection, longer_than=longer_than)
+    finally:
+        store.close()
+    return [finding for finding in found if finding.level == "warning"]
+
+
+def test_a_long_transaction_is_told_with_who_has_it(weak_place: Place) -> None:
+    with connect(weak_place.url) as other:
+        pid = other.execute("SELECT pg_backend_pid()").fetchone()[0]
+        (finding,) = long_transactions(weak_place, longer_than=-1)
+        assert f"session {pid} (postgres" in finding.what
+        assert finding.mend == f"SELECT pg_terminate_backend({pid})"
+        assert doctor(weak_place.url).level("no transaction has been open for long") == "ok"
+
+
+def test_a_prepared_transaction_that_nobody_ends_is_told(weak_place: Place) -> None:
+    server = split_schema(weak_place.url)[0]
+    with psycopg.connect(server, autocommit=True) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT pg_current_xact_id()")
+        other.execute("PREPARE TRANSACTION 'left behind'")
+        (finding,) = long_transactions(weak_place, longer_than=-1)
+        assert "the prepared transaction left behind" in finding.what
+        other.execute(finding.mend)
+    assert long_transactions(weak_place, longer_than=-1) == []
+
+
+def test_dead_tuples_are_told_when_there_are_many(weak_place: Place) -> None:
+    weak_place.make(jobs=1)
+    assert doctor(weak_place.url).level("jobs: 1 row, 0 dead, never vacuumed") == "ok"
+    copy = "INSERT INTO config SELECT 'k' || n, 'v', 0 FROM generate_series(1, 1) AS n"
+    many = (
+        "INSERT INTO jobs (id, command, queue, state, priority, max_retries, run_at, created_at, updated_at) "
+        "SELECT 'n' || n, 'true', 'q', 'completed', 0, 0, 0, 0, 0 FROM generate_series(1, 6000) AS n"
+    )
+    weak_place.ask(copy, many, "UPDATE jobs SET priority = 1", "UPDATE jobs SET priority = 2")
+
+    finding = wait_until(
+        lambda: [f for f in doctor(weak_place.url).about("jobs: ") if f["level"] == "warning"],
+        what="the server to have counted",
+    )[0]
+
+    assert "dead, never vacuumed" in finding["what"]
+    with psycopg.connect(split_schema(weak_place.url)[0], autocommit=True) as other:
+        other.execute(finding["mend"].partition(";")[0])
+    seen = doctor(weak_place.url)
+    assert [f["level"] for f in seen.about("jobs: 6,001 rows") if "vacuumed 0s ago" in f["what"]] == ["ok"]
+
+
+def test_autovacuum_that_is_off_for_one_table(postgres_place: Place) -> None:
+    postgres_place.make()
+    postgres_place.ask("ALTER TABLE attempts SET (autovacuum_enabled = off)")
+    assert doctor(postgres_place.url).level("autovacuum is off for table attempts") == "warning"
+
+
+# --- tables and indexes ---------------------------------------------------------------------------------
+
+
+def test_an_index_that_is_not_valid_is_found(weak_place: Place) -> None:
+    weak_place.ask("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'jobs_running'::regclass")
+
+    finding = doctor(weak_place.url).one("jobs_running")
+
+    assert (finding["level"], finding["mend"][:29]) == ("problem", 'REINDEX INDEX CONCURRENTLY "t')
+    assert "not valid" in finding["what"]
+
+
+def test_a_dropped_key_is_found(postgres_place: Place) -> None:
+    postgres_place.make()
+    postgres_place.ask("ALTER TABLE jobs DROP CONSTRAINT jobs_id_key, DROP CONSTRAINT jobs_pkey")
+
+    seen = doctor(postgres_place.url)
+
+    assert seen.code == 1
+    assert seen.one("jobs_pkey")["mend"].endswith("ADD PRIMARY KEY (seq)")
+    assert seen.one("jobs_id_key")["mend"].startswith("CREATE UNIQUE INDEX")
+
+
+def test_an_unlogged_table_is_a_problem(postgres_place: Place) -> None:
+    postgres_place.make()
+    postgres_place.ask("ALTER TABLE attempts SET UNLOGGED")
+
+    finding = doctor(postgres_place.url).one("table attempts is unlogged")
+
+    assert finding["level"] == "problem"
+    postgres_place.ask(finding["mend"])
+    assert doctor(postgres_place.url).about("is unlogged") == []
+
+
+def test_missing_tables_make_the_store_useless(postgres_place: Place) -> None:
+    postgres_place.make()
+    postgres_place.ask("DROP TABLE config, workers")
+
+    seen = doctor(postgres_place.url)
+
+    assert seen.code == 3
+    assert seen.level("tables are missing: config, workers") == "problem"

@@ -1,0 +1,55 @@
+"""The places of the tests' stores, on every engine: a file, or a fresh place on a server.
+
+Servers are left to `tests.servers`, imported late: processes that a test starts need none of their own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from queuectl.address import Address
+from queuectl.paths import Location
+from queuectl.store.open import open_store
+
+if TYPE_CHECKING:
+    from queuectl.store.api import Store
+
+SERVERS = ("postgres", "mysql")
+ENGINES = ("sqlite", *SERVERS)
+
+
+@contextmanager
+def fresh_store(engine: str) -> Iterator[str | None]:
+    """The URL of a place that is dropped afterwards; None for SQLite: it is the file in the test's home."""
+    if engine == "sqlite":
+        yield None
+        return
+    from tests.servers import drop, fresh_url
+
+    url = fresh_url(engine)
+    try:
+        yield url
+    finally:
+        drop(url)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a store is; other processes can be told."""
+
+    directory: str
+    url: str | None = None  # None: it is a file in the directory
+
+    def location(self) -> Location:
+        if self.url is None:
+            file = os.path.join(self.directory, "queue.db")
+            return Location(file, file, self.directory)
+        address = Address(self.url)
+        return Location(self.url, "", self.directory, engine=address.engine, shown=address.shown)
+
+    def open(self, *, create: bool = True) -> Store:
+        return open_store(self.location(), create=create)

@@ -1,0 +1,64 @@
+"""Places on servers: on those of the run, through proxies, and on servers that a test may kill."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.faults import stranger
+from tests.faults.place import Place
+from tests.network.proxy import Proxy
+from tests.servers import drop, fresh_url
+from tests.servers.lifecycle import PrivateServer
+from tests.servers.shared import SERVERS
+
+
+@pytest.fixture(params=sorted(SERVERS))
+def engine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def server(engine: str) -> Iterator[PrivateServer]:
+    """A server that the test may kill."""
+    with SERVERS[engine]() as server:
+        yield server
+
+
+@pytest.fixture
+def private(server: PrivateServer, tmp_path: Path) -> Iterator[Place]:
+    """A place on it."""
+    place = Place(tmp_path, server.fresh_url())
+    yield place
+    place.close()
+
+
+@pytest.fixture
+def place(engine: str, tmp_path: Path) -> Iterator[Place]:
+    """A place on the server of the run."""
+    url = fresh_url(engine)
+    place = Place(tmp_path, stranger.named(url))
+    yield place
+    place.close()
+    drop(url)
+
+
+@pytest.fixture
+def proxy(engine: str, place: Place) -> Iterator[Proxy]:
+    """A way to the place that can be cut."""
+    parts = urlsplit(place.url)
+    default = 5432 if engine == "postgres" else 3306
+    upstream = parts.hostname or "127.0.0.1", parts.port or default
+    with Proxy(upstream=upstream, protocol=engine) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def proxied(place: Place, proxy: Proxy) -> str:
+    """The place's URL by way of the proxy."""
+    parts = urlsplit(place.url)
+    user = parts.netloc.rpartition("@")[0]
+    return parts._replace(netloc=f"{user}@{proxy.host}:{proxy.port}").geturl()

@@ -1,0 +1,41 @@
+"""More workers than the server takes connections: some wait and say so, the others do the work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from queuectl.testing import wait_until
+from tests.faults.place import Place
+from tests.faults.records import RECORD, assert_each_ran_once
+from tests.servers.shared import SERVERS
+
+WORKERS = 8  # with two connections each
+CONNECTIONS = 10
+NAMES = {"postgres": "max_connections", "mysql": "max-connections"}
+
+
+@pytest.fixture
+def place(engine: str, tmp_path: Path) -> Iterator[Place]:
+    with SERVERS[engine](settings={NAMES[engine]: CONNECTIONS}) as server:
+        place = Place(tmp_path, server.fresh_url())
+        yield place
+        place.close()
+
+
+def test_workers_that_find_no_connection_wait(place: Place) -> None:
+    """What runs is not touched by those who come and go, and none of them takes a job it cannot keep."""
+    place.configure(claim_ahead="0", worker_heartbeat_interval="1s", worker_lease="12s")
+    ids = place.put({f"long{number}": RECORD + "; sleep 8" for number in range(4)})
+    ids += place.put({f"j{number}": RECORD + "; sleep 0.05" for number in range(200)})
+    crew = place.worker(count=WORKERS)
+    wait_until(lambda: len(crew.ids()) >= 4, what="some of the workers to start")
+    wait_until(lambda: "too many" in crew.log.lower(), what="somebody to say why")
+    place.settle()
+    assert_each_ran_once(place, ids)
+    assert crew.process.poll() is None
+    assert crew.log.count("starting another") < 30
+    assert "internal error" not in crew.log
+    assert "Traceback" not in crew.log

@@ -1,0 +1,180 @@
+"""Others at the same server: deadlocks with them, rows that they hold, sessions that they end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from queuectl import events
+from queuectl.core import states
+from queuectl.errors import StoreBusy
+from queuectl.store.api import Store
+from queuectl.store.messages import JobFilter
+from queuectl.testing import wait_until
+from tests.conformance.builders import add, claim, finish, get, new_job, register, report
+from tests.faults import stranger
+from tests.faults.place import Place
+from tests.faults.records import RECORD, assert_each_ran_once, started
+from tests.samples import NOW
+
+BOTH = JobFilter(ids=("a", "b"))
+# What makes the stranger win: PostgreSQL ends who notices first, MariaDB who has done less.
+STRONGER = {
+    "postgres": "SET deadlock_timeout = '30s'",
+    "mysql": "INSERT INTO config (`key`, value, updated_at) VALUES "
+    + ", ".join(f"('x{number}', '', 0)" for number in range(100)),
+}
+WHOLE_TABLE = {"postgres": "LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE", "mysql": "LOCK TABLES jobs WRITE"}
+
+
+@pytest.fixture
+def retried() -> Iterator[list[object]]:
+    """Why something was done again."""
+    reasons: list[object] = []
+    unsubscribe = events.subscribe(
+        lambda name, fields: reasons.append(fields["reason"]) if name == "store.retried" else None
+    )
+    yield reasons
+    unsubscribe()
+
+
+def hold(cursor: Any, id: str) -> None:
+    cursor.execute("UPDATE jobs SET updated_at = updated_at + 1 WHERE id = %s", (id,))
+
+
+def cancel_both(store: Store) -> Callable[[], None]:
+    def act() -> None:
+        assert store.cancel(BOTH, NOW) == (0, 2)
+
+    return act
+
+
+def finish_both(store: Store) -> Callable[[], None]:
+    reports = [report(job) for job in store.claimed_by("w1")]
+
+    def act() -> None:
+        assert finish(store, *reports) == []
+
+    return act
+
+
+@pytest.mark.parametrize("ours", [cancel_both, finish_both])
+def test_a_deadlock_that_we_lose_is_gone_through_again(
+    place: Place, engine: str, retried: list[object], ours: Callable[[Store], Callable[[], None]]
+) -> None:
+    store = place.store
+    register(store)
+    add(store, "a", "b")
+    claim(store, 2)
+    action = ours(store)
+    with ThreadPoolExecutor(1) as threads, stranger.transaction(place.url) as cursor:
+        cursor.execute(STRONGER[engine])
+        hold(cursor, "b")
+        done = threads.submit(action)
+        wait_until(lambda: stranger.waiting(place.url), what="our side to hold a and wait for b")
+        hold(cursor, "a")
+        cursor.connection.rollback()
+        done.result(timeout=20)
+    assert retried == ["conflict"]
+    if ours is finish_both:
+        assert get(store, "a").state == get(store, "b").state == states.COMPLETED
+
+
+def test_nobody_waits_for_jobs_that_are_not_theirs(place: Place) -> None:
+    """Somebody holds one that runs and one that waits; all the others can be dealt with."""
+    store = place.open()
+    register(store)
+    add(store, "held1", "a", "b", "held2", "c", "d", "e")
+    jobs = {job.id: job for job in claim(store, 3)}
+    store.be_patient(1_000)
+    with stranger.transaction(place.url) as cursor:
+        for id in ("held1", "held2"):
+            hold(cursor, id)
+        assert finish(store, report(jobs["a"])) == []
+        assert [job.id for job in claim(store, 1)] == ["c"]
+        assert store.cancel(JobFilter(ids=("b",)), NOW) == (0, 1)
+        assert store.cancel(JobFilter(ids=("d",)), NOW) == (1, 0)
+        assert store.retry(JobFilter(ids=("d",)), NOW, sources=states.RETRYABLE) == 1
+        assert store.remove(JobFilter(ids=("e",)), sources=states.REMOVABLE, limit=1) == (1, [])
+
+
+def test_a_command_waits_for_a_row_that_somebody_holds(place: Place) -> None:
+    place.put({"a": "true"})
+    with ThreadPoolExecutor(1) as threads, stranger.transaction(place.url) as cursor:
+        hold(cursor, "a")
+        said = threads.submit(place.q, "cancel", "a")
+        wait_until(lambda: stranger.waiting(place.url), what="the command to wait")
+        cursor.connection.rollback()
+        assert said.result().returncode == 0
+    assert get(place.store, "a").state == states.CANCELLED
+
+
+def test_a_command_says_that_somebody_holds_the_row_for_too_long(place: Place) -> None:
+    place.put({"a": "true"})
+    with stranger.transaction(place.url) as cursor:
+        hold(cursor, "a")
+        said = place.q("cancel", "a")
+    assert (said.returncode, said.stdout) == (3, "")
+    assert "the server cannot do this now" in said.stderr
+    assert get(place.store, "a").state == states.PENDING
+
+
+def test_nobody_waits_for_ever_for_a_table(place: Place, engine: str) -> None:
+    """A backup, or a change of the schema."""
+    store = place.open()
+    store.be_patient(1_000)
+    with stranger.transaction(place.url) as cursor:
+        cursor.execute(WHOLE_TABLE[engine])
+        with pytest.raises(StoreBusy):
+            store.enqueue([[new_job("a")]], NOW)
+        with pytest.raises(StoreBusy):
+            store.get("a")
+    assert store.enqueue([[new_job("a")]], NOW) == 1
+
+
+def test_a_result_waits_for_its_row(place: Place) -> None:
+    crew = place.worker().ready()
+    ids = place.put({"a": RECORD + "; while ! test -e go; do sleep 0.02; done"})
+    wait_until(lambda: started(place)["a", 1], what="the command to run")
+    with stranger.transaction(place.url) as cursor:
+        hold(cursor, "a")
+        (place.work / "go").touch()
+        wait_until(lambda: "cannot be used now" in crew.log, what="the worker to say so")
+        assert get(place.store, "a").state == states.PROCESSING
+    ids += place.put({"b": RECORD})
+    place.settle()
+    assert_each_ran_once(place, ids)
+    crew.stop()
+
+
+def test_all_sessions_are_ended_again_and_again(place: Place) -> None:
+    place.configure(claim_ahead="0")
+    ids = place.put({f"j{number}": RECORD for number in range(500)})
+    crew = place.worker("--concurrency", "2", count=2).ready()
+    processes = crew.pids()
+    over = threading.Event()
+    ended: list[int] = []
+
+    def end() -> None:
+        while not over.wait(0.3) and len(ended) < 25:
+            done = started(place)
+            # On a busy machine nobody would get anything done in so little time.
+            wait_until(lambda: over.is_set() or started(place) != done, what="progress")  # noqa: B023
+            ended.append(stranger.end_sessions(place.url))
+
+    with ThreadPoolExecutor(1) as threads:
+        ending = threads.submit(end)
+        try:
+            place.settle()
+        finally:
+            over.set()
+            ending.result()
+    assert sum(ended) > 10
+    assert crew.pids() == processes
+    crew.stop()
+    assert_each_ran_once(place, ids)
+    assert "too late" not in crew.log

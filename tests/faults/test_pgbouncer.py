@@ -1,0 +1,71 @@
+"""Behind PgBouncer, where a session is ours for one transaction only (PostgreSQL alone has it)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from queuectl.errors import StoreBusy
+from queuectl.store.messages import JobFilter
+from queuectl.testing import wait_until
+from tests.faults import stranger
+from tests.faults.bouncer import Bouncer
+from tests.faults.place import Place
+from tests.faults.records import RECORD, assert_each_ran_once, started
+from tests.servers import drop, fresh_url
+
+POOL = 2
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    """A place that is not made yet: that shall go through PgBouncer too."""
+    url = fresh_url("postgres")
+    yield url
+    drop(url)
+
+
+@pytest.fixture
+def place(url: str, tmp_path: Path) -> Iterator[Place]:
+    with Bouncer(url, pool=POOL) as bouncer:
+        place = Place(tmp_path, bouncer.url)
+        yield place
+        place.close()
+
+
+def test_four_clients_work_over_two_connections(place: Place) -> None:
+    """Two workers with two connections each, and people who look, ask and cancel meanwhile."""
+    place.ok("config", "set", "claim-ahead", "0")
+    place.ok("config", "set", "worker-heartbeat-interval", "500ms")
+    place.put({"long": "echo up >> up.log; sleep 100"})
+    crews = [place.worker("--concurrency", "2", home=f"home-{name}").ready() for name in "ab"]
+    wait_until((place.work / "up.log").exists, what="the long job to run")
+    with ThreadPoolExecutor(2) as threads:
+        said = threads.map(lambda words: place.ok("enqueue", "--quiet", *words), [[RECORD]] * 12)
+    ids = [line.strip() for line in said]
+    ids += place.put({f"j{number}": RECORD for number in range(200)})
+    assert "processing" in place.ok("status").lower()
+    assert "long" in place.ok("cancel", "long")
+    place.settle()
+    assert place.queue.get("long").state == "cancelled"
+    assert place.store.count(JobFilter(states=("completed",))) == len(ids)
+    assert_each_ran_once(place, ids)
+    for crew in crews:
+        crew.stop()
+        assert "cannot be used" not in crew.log
+        assert "failed" not in crew.log
+        assert len(crew.ids()) == 1
+    assert not started(place)["long", 1]
+
+
+def test_an_error_does_not_stay_in_the_session(place: Place, url: str) -> None:
+    """A read that fails leaves no broken transaction behind, in which all that follows would fail."""
+    place.store.be_patient(200)
+    with stranger.transaction(url) as cursor:
+        cursor.execute("LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(StoreBusy):
+            place.store.get("j")
+    assert place.store.get("j") is None

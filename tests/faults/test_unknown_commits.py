@@ -1,0 +1,267 @@
+"""A COMMIT whose answer is lost: done once, whether it arrived, did not, or comes after the next try."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+import pytest
+
+from queuectl.core import outcome as kinds
+from queuectl.core import states
+from queuectl.core.lifecycle import Report
+from queuectl.core.states import REMOVABLE, RETRYABLE
+from queuectl.errors import OutcomeUnknown, StoreBusy
+from queuectl.store.api import Store
+from queuectl.store.messages import Ask, JobFilter
+from tests.conformance.builders import (
+    EVERYTHING,
+    HOST,
+    add,
+    claim,
+    claim_one,
+    finish,
+    get,
+    ids,
+    job_in,
+    new_job,
+    register,
+    report,
+    some_worker,
+    stored_worker,
+)
+from tests.faults.place import Place
+from tests.faults.trouble import KINDS, while_commit_is
+from tests.network.proxy import Proxy
+from tests.samples import NOW
+
+T = TypeVar("T")
+
+ONE = JobFilter(ids=("j",))
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def sound(place: Place) -> Store:
+    """The store by a way without trouble, with a worker w1."""
+    register(place.store)
+    return place.store
+
+
+@pytest.fixture
+def store(place: Place, proxied: str) -> Store:
+    """The same by way of the proxy."""
+    return place.open(proxied)
+
+
+class Suffering:
+    """`suffer(lambda: …)` does it while its COMMIT has the trouble of this test."""
+
+    def __init__(self, kind: str, proxy: Proxy, place: Place) -> None:
+        self.kind, self.proxy, self.place = kind, proxy, place
+
+    def __call__(self, action: Callable[[], T]) -> T:
+        return while_commit_is(self.kind, self.proxy, self.place.url, action)
+
+
+@pytest.fixture
+def suffer(kind: str, proxy: Proxy, place: Place) -> Suffering:
+    return Suffering(kind, proxy, place)
+
+
+def in_state(store: Store, state: str) -> list[str]:
+    return sorted(ids(list(store.page(JobFilter(states=(state,)), limit=100))))
+
+
+def outcomes(store: Store, id: str) -> list[str]:
+    return [attempt.outcome for attempt in store.attempts(get(store, id).seq)]
+
+
+# --- a worker's exchange --------------------------------------------------------------------------
+
+
+def test_a_claim_is_made_once(sound: Store, store: Store, suffer: Suffering) -> None:
+    add(sound, "a", "b", "c", "d")
+    first = suffer(lambda: claim(store, 2))
+    assert ids(first) == ["a", "b"]
+    assert [job.attempts for job in first] == [1, 1]
+    assert in_state(sound, states.PROCESSING) == ["a", "b"]
+    assert ids(claim(store, 4)) == ["c", "d"]
+    assert finish(store, *map(report, first)) == []
+    assert in_state(sound, states.COMPLETED) == ["a", "b"]
+
+
+def test_results_and_the_next_claim_are_stored_once(sound: Store, store: Store, suffer: Suffering) -> None:
+    add(sound, "a", "b", "c")
+    done, failed = claim(store, 2)
+    reports = [report(done), report(failed, kinds.FAILED)]
+    answer = suffer(lambda: store.exchange("w1", HOST, reports, Ask("w1", "next", 2), NOW))
+    assert (ids(answer.jobs), answer.stale) == (["c"], [])
+    assert (get(sound, "a").state, outcomes(sound, "a")) == (states.COMPLETED, [kinds.SUCCEEDED])
+    assert (get(sound, "b").state, outcomes(sound, "b")) == (states.FAILED, [kinds.FAILED])
+    assert (get(sound, "c").claim, get(sound, "c").attempts) == ("next", 1)
+
+
+def test_a_job_is_given_back_once(sound: Store, store: Store, suffer: Suffering) -> None:
+    add(sound, "j")
+    unused = report(claim_one(store), kinds.UNSTARTED)
+    suffer(lambda: store.exchange("w1", HOST, [unused], None, NOW))
+    job = get(sound, "j")
+    assert (job.state, job.attempts, job.runs, job.claim) == (states.PENDING, 0, 0, None)
+    assert outcomes(sound, "j") == []
+
+
+def test_the_verdict_of_a_rescuer_is_stored_once(sound: Store, store: Store, suffer: Suffering) -> None:
+    add(sound, "a", "b")
+    lost: list[Report] = [report(job, kinds.LOST) for job in claim(store, 2)]
+    assert suffer(lambda: finish(store, *lost)) == []
+    assert in_state(sound, states.PENDING) == ["a", "b"]
+    assert outcomes(sound, "a") == outcomes(sound, "b") == [kinds.LOST]
+
+
+def test_a_claim_that_nobody_could_confirm_is_found_again(sound: Store, store: Store, proxy: Proxy) -> None:
+    add(sound, "a", "b", "c")
+    ask = Ask("w1", "mine", 2)
+    store.be_patient(200)
+    store.next_due()  # connects
+    proxy.swallow_commit()
+    proxy.refuse()
+    with pytest.raises(OutcomeUnknown):
+        store.exchange("w1", HOST, [], ask, NOW)
+    proxy.refuse(False)
+    ask.again = True
+    assert ids(store.exchange("w1", HOST, [], ask, NOW).jobs) == ["a", "b"]
+    assert in_state(sound, states.PROCESSING) == ["a", "b"]
+
+
+def test_a_claim_that_was_never_stored_is_made_anew(sound: Store, store: Store, proxy: Proxy) -> None:
+    """Its transaction stays open on the server until the wire breaks, and keeps its rows till then."""
+    add(sound, "a", "b", "c")
+    ask = Ask("w1", "mine", 2)
+    store.be_patient(200)
+    proxy.delay_commit(threading.Event())
+    with pytest.raises(OutcomeUnknown):
+        store.exchange("w1", HOST, [], ask, NOW)
+    ask.again = True
+    with pytest.raises(StoreBusy):
+        store.exchange("w1", HOST, [], ask, NOW)
+    assert ids(claim(sound, 3)) == ["c"]
+    proxy.cut_all()
+    assert ids(store.exchange("w1", HOST, [], ask, NOW).jobs) == ["a", "b"]
+
+
+# --- workers --------------------------------------------------------------------------------------
+
+
+def test_a_worker_registers_once(sound: Store, store: Store, suffer: Suffering) -> None:
+    suffer(lambda: store.register(some_worker("w2"), 30_000))
+    worker = stored_worker(sound, "w2")
+    assert 0 < worker.lease_until - worker.read_at <= 30_000
+    assert len(list(sound.workers())) == 2
+
+
+def test_a_heartbeat_renews_the_lease_and_brings_orders(
+    sound: Store, store: Store, suffer: Suffering
+) -> None:
+    before = stored_worker(sound).lease_until
+    sound.control(["w1"], "drain")
+    orders = suffer(lambda: store.heartbeat("w1", 60_000, 1, NOW))
+    assert orders.control == "drain"
+    assert stored_worker(sound).lease_until > before + 20_000
+
+
+def test_a_worker_is_buried_and_forgotten(sound: Store, store: Store, suffer: Suffering) -> None:
+    assert suffer(lambda: store.bury(stored_worker(sound)))
+    assert stored_worker(sound).state == "dead"
+    store.forget("w1")
+    assert list(sound.workers()) == []
+
+
+# --- what a person asks for -----------------------------------------------------------------------
+
+
+def test_a_waiting_job_is_cancelled(sound: Store, store: Store, suffer: Suffering) -> None:
+    add(sound, "j")
+    assert suffer(lambda: store.cancel(ONE, NOW)) == (1, 0)
+    assert get(sound, "j").state == states.CANCELLED
+
+
+def test_a_running_job_is_asked_to_end(sound: Store, store: Store, suffer: Suffering) -> None:
+    job_in(sound, states.PROCESSING)
+    assert suffer(lambda: store.cancel(ONE, NOW)) == (0, 1)
+    assert store.orders("w1").cancel == [get(sound, "j").seq]
+
+
+def test_a_dead_job_is_retried(sound: Store, store: Store, suffer: Suffering) -> None:
+    job_in(sound, states.DEAD)
+    assert suffer(lambda: store.retry(ONE, NOW, sources=RETRYABLE)) == 1
+    assert (get(sound, "j").state, get(sound, "j").attempts) == (states.PENDING, 0)
+
+
+def test_a_job_is_removed_and_its_logs_are_named(sound: Store, store: Store, suffer: Suffering) -> None:
+    add(sound, "j")
+    finish(sound, report(claim_one(sound), log="a-log"))
+    assert suffer(lambda: store.remove(ONE, sources=REMOVABLE, limit=10)) == (1, ["a-log"])
+    assert sound.get("j") is None
+
+
+def test_a_setting_is_stored(sound: Store, store: Store, suffer: Suffering) -> None:
+    suffer(lambda: store.put_config("kill-grace", "7", NOW))
+    assert sound.stored_config() == {"kill-grace": "7"}
+
+
+# --- enqueue --------------------------------------------------------------------------------------
+
+
+def test_one_job_is_enqueued_once(sound: Store, store: Store, suffer: Suffering) -> None:
+    assert suffer(lambda: store.enqueue([[new_job("j")]], NOW)) == 1
+    assert sound.count(EVERYTHING) == 1
+
+
+@pytest.mark.parametrize("count", [2, 2_500])
+def test_many_jobs_are_enqueued_once(sound: Store, store: Store, suffer: Suffering, count: int) -> None:
+    batches = [
+        [new_job(f"j{number}") for number in range(start, min(start + 1000, count))]
+        for start in range(0, count, 1000)
+    ]
+    assert suffer(lambda: store.enqueue(batches, NOW)) == count
+    assert sound.count(EVERYTHING) == count
+
+
+def test_jobs_that_exist_are_skipped_and_the_others_counted(
+    sound: Store, store: Store, suffer: Suffering
+) -> None:
+    """Some had been there before: the last, so that it cannot tell whether the others came in."""
+    add(sound, "old1", "old2", now=NOW - 1000)
+    wanted = [new_job(id) for id in ("old1", "new1", "new2", "old2")]
+    assert suffer(lambda: store.enqueue([wanted], NOW, skip=True)) == 2
+    assert sound.count(EVERYTHING) == 4
+
+
+def test_jobs_with_ids_of_our_own_making_are_not_stored_twice(
+    sound: Store, store: Store, suffer: Suffering
+) -> None:
+    add(sound, "old", now=NOW - 1000)
+    wanted = [new_job("made", made=True), new_job("old")]
+    assert suffer(lambda: store.enqueue([wanted], NOW, skip=True)) == 1
+    assert sound.count(EVERYTHING) == 2
+
+
+def test_who_cannot_be_told_can_ask_again(sound: Store, store: Store, proxy: Proxy) -> None:
+    """The server does not come back in time: the error says so, and the same again is safe."""
+    store.be_patient(200)
+    store.next_due()  # connects
+    proxy.swallow_commit()
+    proxy.refuse()
+    with pytest.raises(OutcomeUnknown, match="not known") as raised:
+        store.enqueue([[new_job("a"), new_job("b")]], NOW)
+    assert raised.value.exit_code == 3
+    assert "--if-exists skip" in str(raised.value.hint)
+    proxy.refuse(False)
+    assert store.enqueue([[new_job("a"), new_job("b")]], NOW + 1, skip=True) == 0
+    assert sound.count(EVERYTHING) == 2

@@ -1,0 +1,15 @@
+"""Database servers for tests: found, or made, and fresh places for queues on them.
+
+`fresh_url("postgres")` gives a URL for a queue, `drop(url)` ends it.
+`PrivatePostgres` and `PrivateMariadb` are servers that a test may kill.
+"""
+
+from __future__ import annotations
+
+from tests.servers.found import require
+from tests.servers.places import drop, fresh_url
+from tests.servers.private import PrivateMariadb, PrivatePostgres
+
+__all__ = ["ENGINES", "PrivateMariadb", "PrivatePostgres", "drop", "fresh_url", "require"]
+
+ENGINES = ("sqlite", "postgres", "mysql")

@@ -1,0 +1,38 @@
+"""What a job printed can be read from every machine: all of it if short, else its end."""
+
+from __future__ import annotations
+
+import pytest
+from tests.site import Site
+
+LINES = 5_000  # more than is kept in the store
+
+
+@pytest.fixture
+def elsewhere(site: Site, store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """The same queue, seen from a machine that has none of the first one's files."""
+    return Site(tmp_path_factory.mktemp("other") / "home", url=store_url)
+
+
+def test_short_output_is_read_everywhere(site: Site, elsewhere: Site) -> None:
+    site.ok("run", "--id", "a", "echo out; echo err >&2")
+    result = elsewhere.q("logs", "a")
+    assert (result.stdout, result.stderr) == ("out\n", "err\n")
+
+
+def test_of_long_output_the_end_is_and_the_host_is_named(site: Site, elsewhere: Site) -> None:
+    site.ok("run", "--id", "a", f"seq 1 {LINES}")
+    whole = "".join(f"{number}\n" for number in range(1, LINES + 1))
+    assert site.q("logs", "a").stdout == whole
+    with site.queue() as queue:
+        host = queue.attempts(queue.get("a"))[0].host
+    result = elsewhere.q("logs", "a")
+    assert whole.endswith(result.stdout)
+    assert 10_000 < len(result.stdout) < 16_384
+    assert "bytes left out" in result.stderr
+    assert f"({len(whole):,} bytes) is on {host}" in result.stderr
+
+
+def test_who_follows_from_elsewhere_gets_the_end_too(site: Site, elsewhere: Site) -> None:
+    site.ok("run", "--id", "a", f"seq 1 {LINES}")
+    assert elsewhere.q("logs", "-f", "a").stdout.endswith(f"{LINES - 1}\n{LINES}\n")

@@ -1,0 +1,154 @@
+"""Through a file and back, on every engine."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from tests.transfer.conftest import Cli
+from tests.transfer.places import ENGINES, Places, change, everything, insert, killed_at, queuectl, rows
+from tests.transfer.rows import AWKWARD, OUTPUTS, SETTINGS, fill, fill_awkwardly, job
+
+from queuectl.app import export_queue
+from queuectl.errors import QueuectlError
+from queuectl.queue import Queue
+
+EMPTY = {"jobs": 0, "attempts": 0, "config": 0}
+
+
+@pytest.mark.parametrize("target", ENGINES)
+@pytest.mark.parametrize("source", ENGINES)
+def test_there_and_back(source: str, target: str, place: Places, cli: Cli, tmp_path: Path) -> None:
+    here, there = place(source), place(target)
+    fill_awkwardly(here)
+    file = str(tmp_path / "queue.jsonl")
+    words = f"{len(AWKWARD)} jobs, {len(OUTPUTS)} attempts, {len(SETTINGS)} settings"
+
+    assert cli("--db", here, "export", file).out == f"✓ {words} exported to {file}\n"
+    assert cli("--db", there, "import", file).out.startswith(f"✓ {words} imported and verified: ")
+
+    assert everything(there) == everything(here)
+    cli("--db", there, "export", file + "2")
+    assert Path(file).read_text().splitlines()[1:] == Path(file + "2").read_text().splitlines()[1:]
+    with Queue.open(there) as queue:
+        assert queue.enqueue("true").seq >= 3 * len(AWKWARD)
+
+
+def test_the_form_of_the_file(place: Places, cli: Cli, tmp_path: Path) -> None:
+    here = place("sqlite")
+    fill(here, 2)
+    file = tmp_path / "queue.jsonl"
+    done = cli("--db", here, "export", str(file), "--json").json()
+    head, *middle, end = map(json.loads, file.read_text().splitlines())
+    assert (head["queuectl"], head["version"], head["from"]) == ("export", 1, here)
+    assert [line["table"] for line in middle] == ["jobs", "jobs", "attempts", "config"]
+    assert middle[0]["row"]["id"] == "j1"
+    assert "last_error" not in middle[0]["row"]
+    assert middle[2]["row"]["output"] == "aGVsbG8="
+    assert end["queuectl"] == "end"
+    assert end["tables"] == done["tables"]
+    assert done["file"] == str(file)
+
+
+def test_the_file_is_private_and_replaces_the_old_one(place: Places, cli: Cli, tmp_path: Path) -> None:
+    fill(here := place("sqlite"), 2)
+    file = tmp_path / "queue.jsonl"
+    file.write_text("yesterday's")
+    file.chmod(0o644)
+    (tmp_path / "queue.jsonl.tmp").write_text("of an export that died")
+    link = tmp_path / "link"
+    link.symlink_to(file)
+    cli("--db", here, "export", str(link))
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert link.is_symlink()
+    assert file.read_text().startswith('{"queuectl": "export"')
+    assert not (tmp_path / "queue.jsonl.tmp").exists()
+
+
+def test_half_an_export_never_stands_under_its_name(place: Places, cli: Cli, tmp_path: Path) -> None:
+    fill(here := place("sqlite"))
+    file = tmp_path / "queue.jsonl"
+    file.write_text("yesterday's")
+    change(here, "UPDATE jobs SET state = 'processing' WHERE seq = 250")
+    cli("--db", here, "export", str(file), code=4)
+    assert file.read_text() == "yesterday's"
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_a_queue_that_is_changed_during_the_export_is_noticed(place: Places) -> None:
+    fill(here := place("sqlite"))
+    out = io.StringIO()
+
+    def meddle(phase: str, done: int, total: int) -> None:
+        if phase == "exported" and done == total:
+            change(here, "UPDATE jobs SET priority = 1 WHERE seq = 1")
+
+    with pytest.raises(QueuectlError, match="was changed while it was exported: the jobs in the file and in"):
+        export_queue(here, out.write, progress=meddle)
+    assert '"end"' not in out.getvalue()
+
+
+def test_a_device_is_written_to_and_not_replaced(place: Places, cli: Cli, tmp_path: Path) -> None:
+    fill(here := place("sqlite"), 2)
+    cli("--db", here, "export", os.devnull)
+    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+    assert "cannot write" in cli("--db", here, "export", str(tmp_path), code=2).err
+    assert "cannot write" in cli("--db", here, "export", str(tmp_path / "no" / "file"), code=2).err
+    assert "no database at" in cli("--db", str(tmp_path / "no.db"), "export", code=3).err
+
+
+@pytest.mark.parametrize("words", [[], ["-"]])
+def test_by_pipes(words: list[str], place: Places) -> None:
+    here, there = place("sqlite"), place("postgres")
+    fill_awkwardly(here)
+    exported = queuectl("--db", here, "export", *words)
+    assert (exported.returncode, exported.stderr.startswith(f"✓ {len(AWKWARD)} jobs")) == (0, True)
+    done = queuectl("--db", there, "import", *words, "--json", input=exported.stdout.encode())
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["tables"] == json.loads(exported.stdout.splitlines()[-1])["tables"]
+    assert everything(there) == everything(here)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("point", "kept"), [("import.before_commit", False), ("import.committed", True)])
+def test_a_killed_import_is_all_or_nothing(
+    engine: str, point: str, kept: bool, place: Places, cli: Cli, tmp_path: Path
+) -> None:
+    here, there = place("sqlite"), place(engine)
+    fill(here)
+    cli("--db", here, "export", file := str(tmp_path / "file"))
+    killed_at(point, "--db", there, "import", file)
+    if kept:
+        assert everything(there) == everything(here)
+        assert "is not empty" in cli("--db", there, "import", file, code=4).err
+    else:
+        assert rows(there) == EMPTY
+        cli("--db", there, "import", file)
+    with Queue.open(there) as queue:
+        assert queue.enqueue("true").seq > 300
+
+
+def test_a_queue_of_nothing(place: Places, cli: Cli, tmp_path: Path) -> None:
+    here, there = place("sqlite"), place("mysql")
+    cli("--db", here, "init")
+    cli("--db", here, "export", file := str(tmp_path / "file"))
+    assert len(Path(file).read_text().splitlines()) == 2
+    assert cli("--db", there, "import", file).out.startswith("✓ 0 jobs, 0 attempts, 0 settings imported")
+
+
+def test_what_is_imported_runs(place: Places, tmp_path: Path) -> None:
+    """A job of a file is an ordinary job."""
+    here, there = place("sqlite"), place("sqlite")
+    insert(here, "jobs", job(1, command="echo from afar", cwd=str(tmp_path)))
+    queuectl("--db", here, "export", file := str(tmp_path / "file"))
+    queuectl("--db", there, "import", file)
+    assert queuectl("--db", there, "worker", "start").returncode == 0
+    try:
+        assert queuectl("--db", there, "wait", "j1", "--timeout", "30").returncode == 0
+        assert queuectl("--db", there, "logs", "j1").stdout == "from afar\n"
+    finally:
+        assert queuectl("--db", there, "worker", "stop").returncode == 0

@@ -1,0 +1,19 @@
+"""Rows that come only once can be gone through again, also when they are many."""
+
+from __future__ import annotations
+
+import pytest
+
+from queuectl.store import spool as module
+from queuectl.store.spool import Spool
+
+PARTS = [(False, [("a", 1, None), ("b", 2.5, "ünï\n")]), (True, [("c", 2**62, "")])]
+
+
+@pytest.mark.parametrize("in_memory", [0, 1, 100])
+def test_it_gives_the_same_as_often_as_asked(in_memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_ROWS_IN_MEMORY", in_memory)
+    with Spool(part for part in PARTS) as spool:
+        for _ in range(2):
+            assert [(skip, [tuple(row) for row in rows]) for skip, rows in spool] == PARTS
+        assert spool.rows == 3
