@@ -200,6 +200,7 @@ def build_worker(
     from queuectl.store.open import open_store
     from queuectl.upkeep.purger import Purger
     from queuectl.upkeep.rescuer import rescue
+    from queuectl.worker.clerk import Clerk, RunningClerk
     from queuectl.worker.desk import Desk
     from queuectl.worker.heart import Heart
     from queuectl.worker.launcher import Launcher
@@ -244,9 +245,10 @@ def build_worker(
         wake=signals.wake,
         upkeep=[rescue, Purger()],
     )
+    clerk = RunningClerk(signals.wake) if location.shared else Clerk()
     loop = Loop(
         store=store,
-        desk=Desk(store, clock, settings, queues=spec.queues, only=only),
+        desk=Desk(store, clock, settings, clerk, queues=spec.queues, only=only),
         heart=heart,
         signals=signals,
         launcher=Launcher(job_environment(location.url), settings.shell),

@@ -22,6 +22,7 @@ from queuectl.store.messages import JobFilter
 from queuectl.store.open import open_store
 from queuectl.testing import FakeClock
 from queuectl.worker import desk as tuned
+from queuectl.worker.clerk import Clerk
 from queuectl.worker.desk import Desk
 from queuectl.worker.membership import Membership
 
@@ -38,7 +39,7 @@ class Bench:
         self.me = Membership(self.store, concurrency=slots, queues=None, supervisor=None)
         self.me.register(self.store, 30_000, self.clock.now())
         settings = Settings({"claim-ahead": "64"})
-        self.desk = Desk(self.store, self.clock, settings, queues=None, only=None)
+        self.desk = Desk(self.store, self.clock, settings, Clerk(), queues=None, only=None)
         self.running: list[Job] = []
 
     def enqueue(self, count: int) -> list[str]:
@@ -61,6 +62,7 @@ class Bench:
 
     def exchange(self) -> None:
         self.desk.exchange(len(self.running), self.me)
+        self.desk.conclude(self.me)
 
     def job(self, id: str) -> Job:
         return self.queue.get(id)
@@ -364,3 +366,61 @@ def test_marks_are_cleared_once_results_are_stored(bench: Bench) -> None:
     bench.exchange()
     assert bench.me.ledger.room() == room
     assert bench.store.unfinished(JobFilter(ids=tuple(ids))) == 0
+
+
+class TestWhileAnExchangeIsUnderWay:
+    """On a server the answer takes its time; what happens meanwhile is not lost."""
+
+    def test_nothing_else_is_sent_and_results_wait(self, bench: Bench) -> None:
+        busy_with_short_jobs(bench)
+        bench.end()
+        bench.desk.exchange(len(bench.running), bench.me)
+        assert (bench.desk.under_way, bench.desk.unsettled, bench.due()) == (True, True, False)
+        assert bench.desk.wake_at() > bench.clock.monotonic()
+        bench.end()
+        bench.desk.conclude(bench.me)
+        assert len(bench.desk.reports) == 1  # came in later, so it goes with the next
+        assert bench.counts()[states.COMPLETED] == 1
+        bench.exchange()
+        assert bench.counts()[states.COMPLETED] == 2
+
+    def test_results_that_could_not_be_handed_in_stay_before_newer_ones(self, bench: Bench) -> None:
+        ids = busy_with_short_jobs(bench)
+        bench.end()
+        holder = apsw.Connection(bench.store.location.url)
+        holder.execute("BEGIN IMMEDIATE")
+        bench.desk.exchange(len(bench.running), bench.me)
+        bench.end()
+        bench.desk.conclude(bench.me)
+        holder.execute("ROLLBACK")
+        holder.close()
+        assert [report.seq for report, _ in bench.desk.reports] == [bench.job(id).seq for id in ids[:2]]
+        bench.clock.advance(5)
+        bench.exchange()
+        assert bench.counts()[states.COMPLETED] == 2
+
+    def test_who_was_told_to_stop_gives_back_what_comes_in(self, bench: Bench) -> None:
+        bench.enqueue(2)
+        bench.desk.exchange(0, bench.me)
+        bench.desk.closed = True
+        bench.desk.give_back()
+        bench.desk.conclude(bench.me)
+        assert not bench.desk.ahead
+        bench.exchange()
+        assert bench.counts() == {states.PENDING: 2}
+
+    def test_who_was_declared_dead_forgets_the_answer(self, bench: Bench) -> None:
+        bench.enqueue(2)
+        bench.desk.exchange(0, bench.me)
+        bench.desk.forget_all()
+        bench.desk.hang_up()
+        assert (len(bench.desk.ahead), bench.desk.unsettled) == (0, False)
+
+    def test_results_and_claims_share_an_exchange(self, bench: Bench) -> None:
+        busy_with_short_jobs(bench)
+        held = len(bench.desk.ahead)
+        for _ in range(held // 2):
+            bench.end()
+            bench.start()
+        bench.exchange()  # for the results; there is room for more as well
+        assert len(bench.desk.ahead) > held // 2

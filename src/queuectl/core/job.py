@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from queuectl.core.states import FAILED, PENDING, SCHEDULED
+from queuectl.core.states import FAILED, PENDING, PROCESSING, SCHEDULED
 from queuectl.core.times import iso
 
 TYPE_CHECKING = False
@@ -217,6 +217,51 @@ def job_from_row(row: Sequence[Any]) -> Job:
         job.claim,
         job.cancel_requested,
     ) = row
+    return job
+
+
+# What a claim reads: not what it sets itself, nor what has no meaning until the job ends.
+CLAIM_COLUMNS = (
+    *("seq", "id", "command", "argv", "queue", "priority", "attempts", "max_retries", "lost", "runs"),
+    *("backoff_strategy", "backoff_base", "backoff_max", "retry_delay", "timeout"),
+    *("run_at", "created_at", "cwd", "env", "tags"),
+)
+
+
+def claimed_from_row(row: Sequence[Any], claim: str, worker_id: str, now: int) -> Job:
+    """A pending job, as it is once it has been claimed."""
+    job = Job.__new__(Job)
+    (
+        job.seq,
+        job.id,
+        job.command,
+        job.argv,
+        job.queue,
+        job.priority,
+        attempts,
+        job.max_retries,
+        job.lost,
+        runs,
+        job.backoff_strategy,
+        job.backoff_base,
+        job.backoff_max,
+        job.retry_delay,
+        job.timeout,
+        job.run_at,
+        job.created_at,
+        job.cwd,
+        job.env,
+        job.tags,
+    ) = row
+    job.state = PROCESSING
+    job.attempts = attempts + 1
+    job.runs = runs + 1
+    job.claim = claim
+    job.worker_id = worker_id
+    job.started_at = job.updated_at = now
+    job.cancel_requested = 0
+    job.finished_at = job.exit_code = job.signal = None
+    job.last_error = None
     return job
 
 

@@ -6,6 +6,10 @@ bulk statements below, into what its driver wants.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
 
 class Dialect:
     """The words that one engine uses for the same thing. As they stand here they are SQLite's."""
@@ -19,6 +23,10 @@ class Dialect:
     due_from = "jobs"
     claim_order = "priority DESC, run_at, seq"
     contains = "instr({0}, {1}) > 0"
+
+    def these(self, column: str, numbers: Sequence[object]) -> tuple[str, tuple[object, ...]]:
+        """A condition for one of these numbers, and its values."""
+        return f"{column} IN ({', '.join('?' * len(numbers))})", tuple(numbers)
 
 
 class Insert:
@@ -62,7 +70,7 @@ class Update:
         self.table = table
         self.sets = sets
         self.also = also  # the same for all rows
-        self.keys = keys
+        self.keys = keys  # the first is the table's own
         self.guard = guard  # a column that must not be above the last value of each row
 
     @property
@@ -71,14 +79,10 @@ class Update:
         guard = (("at_most", self.guard[1]),) if self.guard else ()
         return self.sets + self.keys + guard
 
-    def render(self, source: str | None = None) -> tuple[str, str]:
-        """The assignments and the condition; values come from columns v_… of `source`, or one by one."""
-
-        def value(name: str) -> str:
-            return f"{source}.v_{name}" if source else "?"
-
+    def render(self, value: Callable[[str], str]) -> tuple[str, list[str]]:
+        """The assignments, and the conditions, key first; `value` says where a column's values are."""
         sets = [f"{name} = {value(name)}" for name, _ in self.sets]
         where = [f"{name} = {value(name)}" for name, _ in self.keys]
         if self.guard:
             where.append(f"{self.guard[0]} <= {value('at_most')}")
-        return ", ".join([*sets, self.also]), " AND ".join(where)
+        return ", ".join([*sets, self.also]), where

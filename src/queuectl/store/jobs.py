@@ -6,7 +6,7 @@ Portable SQL beside the method that uses it. Storing results is left to `results
 from __future__ import annotations
 
 from queuectl.core import states
-from queuectl.core.job import JOB_COLUMNS, job_from_row
+from queuectl.core.job import CLAIM_COLUMNS, JOB_COLUMNS, claimed_from_row, job_from_row
 from queuectl.errors import WorkerFenced
 from queuectl.store.filters import marks, where
 from queuectl.store.intake import Intake
@@ -23,13 +23,36 @@ if TYPE_CHECKING:
     from queuectl.store.messages import Ask, JobFilter
 
 _COLUMNS = ", ".join(JOB_COLUMNS)
+_CLAIM_COLUMNS = ", ".join(CLAIM_COLUMNS)
 _PROMOTE = 1_000  # at a time: whoever holds many rows for long is in everybody's way
 
-_FIRST_DUE = "SELECT " + ", ".join(
-    # Both conditions: only with the index's own one does SQLite use it.
-    f"(SELECT min(run_at) FROM jobs WHERE state IN ('scheduled', 'failed') AND state = '{state}')"
-    for state in states.TIMED
+_LOOK = ", ".join(
+    [
+        # Both conditions: only with the index's own one does SQLite use it.
+        *(
+            f"(SELECT min(run_at) FROM jobs WHERE state IN ('scheduled', 'failed') AND state = '{state}')"
+            for state in states.TIMED
+        ),
+        "(SELECT min(queue) FROM jobs WHERE state = 'pending')",
+        "(SELECT max(queue) FROM jobs WHERE state = 'pending')",
+    ]
 )
+
+
+class Waiting:
+    """What waits in the store: for each state that has a time its first, and the queues with pending jobs."""
+
+    __slots__ = ("due", "first_queue", "last_queue")
+
+    def __init__(self, row: Sequence[object]) -> None:
+        *times, self.first_queue, self.last_queue = row
+        self.due = {
+            state: int(str(time)) for state, time in zip(states.TIMED, times, strict=True) if time is not None
+        }
+
+    @property
+    def next_due(self) -> int | None:
+        return min(self.due.values(), default=None)
 
 
 class JobWrites(Intake, Results):
@@ -70,19 +93,19 @@ class JobWrites(Intake, Results):
             raise WorkerFenced(f"worker {worker_id} was declared dead")
 
     def _take(self, ask: Ask | None, stale: list[Report], now: int, *, again: bool) -> Exchange:
-        next_due = self._promote(now)
+        waiting = self._promote(now)
         if ask is None:
             return Exchange([], stale, None)
         jobs = self._claimed_before(ask) if again else []
         if not jobs and ask.limit > 0:
-            jobs = self._claim(ask, now)
-        return Exchange(jobs, stale, None if len(jobs) >= ask.limit else next_due)
+            jobs = self._claim(ask, waiting, now)
+        return Exchange(jobs, stale, None if len(jobs) >= ask.limit else waiting.next_due)
 
-    def _promote(self, now: int) -> int | None:
-        """Scheduled and failed jobs whose time has come are pending again; returns when the next is due."""
+    def _promote(self, now: int) -> Waiting:
+        """Scheduled and failed jobs whose time has come are pending again; returns what waits then."""
         db = self.connection
-        found, waiting = False, self._first_due()
-        for state, due in waiting.items():
+        found, waiting = False, self._look()
+        for state, due in waiting.due.items():
             if due > now:
                 continue
             # One state a query, in the order of the index: else PostgreSQL may choose to read all jobs.
@@ -93,18 +116,13 @@ class JobWrites(Intake, Results):
             )
             if rows:
                 found = True
-                db.run(
-                    f"UPDATE jobs SET state = 'pending', updated_at = ? WHERE seq IN ({marks(rows)})",
-                    (now, *(row[0] for row in rows)),
-                )
-        return self.next_due() if found else min(waiting.values(), default=None)
+                these, seqs = db.dialect.these("seq", [row[0] for row in rows])
+                db.run(f"UPDATE jobs SET state = 'pending', updated_at = ? WHERE {these}", (now, *seqs))
+        return self._look() if found else waiting
 
-    def _first_due(self) -> dict[str, int]:
-        """For each state that waits for a time: when its first job is due."""
-        times = self.connection.all(_FIRST_DUE)[0]
-        return {
-            state: int(str(time)) for state, time in zip(states.TIMED, times, strict=True) if time is not None
-        }
+    def _look(self) -> Waiting:
+        """One query, and in it one index seek each."""
+        return Waiting(self.connection.all(f"SELECT {_LOOK}")[0])
 
     def _claimed_before(self, ask: Ask) -> list[Job]:
         """What an earlier run of the same exchange has claimed, if its commit arrived after all."""
@@ -114,39 +132,32 @@ class JobWrites(Intake, Results):
         )
         return sorted(map(job_from_row, rows), key=lambda job: (-job.priority, job.run_at, job.seq))
 
-    def _claim(self, ask: Ask, now: int) -> list[Job]:
-        rows = self._claimable(ask)
+    def _claim(self, ask: Ask, waiting: Waiting, now: int) -> list[Job]:
+        rows = self._claimable(ask, waiting)
         if not rows:
             return []
+        these, seqs = self.connection.dialect.these("seq", [row[0] for row in rows])
         self.connection.run(
             "UPDATE jobs SET state = 'processing', attempts = attempts + 1, runs = runs + 1, "
-            f"claim = ?, worker_id = ?, started_at = ?, updated_at = ? WHERE seq IN ({marks(rows)})",
-            (ask.claim, ask.worker_id, now, now, *(row[0] for row in rows)),
+            f"claim = ?, worker_id = ?, started_at = ?, updated_at = ? WHERE {these}",
+            (ask.claim, ask.worker_id, now, now, *seqs),
         )
-        jobs = [job_from_row(row) for row in rows]
-        for job in jobs:
-            job.state = states.PROCESSING
-            job.attempts += 1
-            job.runs += 1
-            job.claim = ask.claim
-            job.worker_id = ask.worker_id
-            job.started_at = job.updated_at = now
-        return jobs
+        return [claimed_from_row(row, ask.claim, ask.worker_id, now) for row in rows]
 
-    def _claimable(self, ask: Ask) -> list[tuple[object, ...]]:
+    def _claimable(self, ask: Ask, waiting: Waiting) -> list[tuple[object, ...]]:
         db = self.connection
         take = db.dialect.take
         if ask.only is not None:
             return db.all(
-                f"SELECT {_COLUMNS} FROM jobs WHERE seq = ? AND state = 'pending'{take}", (ask.only,)
+                f"SELECT {_CLAIM_COLUMNS} FROM jobs WHERE seq = ? AND state = 'pending'{take}", (ask.only,)
             )
         rows: list[tuple[object, ...]] = []
         # Each queue once, however often it was named: its jobs must not be handed out twice.
-        queues = self.pending_queues() if ask.queues is None else list(dict.fromkeys(ask.queues))
+        queues = self._pending_queues(waiting) if ask.queues is None else list(dict.fromkeys(ask.queues))
         for queue in queues:
             # One queue a query: only so does the index give the order without sorting.
             rows += db.all(
-                f"SELECT {_COLUMNS} FROM {db.dialect.claim_from} WHERE state = 'pending' AND queue = ? "
+                f"SELECT {_CLAIM_COLUMNS} FROM {db.dialect.claim_from} WHERE state = 'pending' AND queue = ? "
                 f"ORDER BY {db.dialect.claim_order} LIMIT ?{take}",
                 (queue, ask.limit),
             )
@@ -154,33 +165,33 @@ class JobWrites(Intake, Results):
             rows.sort(key=_claim_order)
         return rows[: ask.limit]
 
-    def pending_queues(self) -> list[str]:
+    def _pending_queues(self, waiting: Waiting) -> list[object]:
         """The queues that have something pending: one index seek each, however many jobs wait.
 
         A query for each: in one recursive query MariaDB walks through all pending jobs.
         """
-        found: list[str] = []
-        last: object = ""
-        while True:
+        if waiting.first_queue is None:
+            return []
+        found = [waiting.first_queue]
+        while found[-1] != waiting.last_queue:
             row = self.connection.all(
-                "SELECT min(queue) FROM jobs WHERE state = 'pending' AND queue > ?", (last,)
+                "SELECT min(queue) FROM jobs WHERE state = 'pending' AND queue > ?", (found[-1],)
             )[0]
             if row[0] is None:
-                return found
-            last = row[0]
-            found.append(str(last))
+                break  # others have taken the rest
+            found.append(row[0])
+        return found
 
     def next_due(self) -> int | None:
         """When the next scheduled or failed job is due."""
-        return min(self._first_due().values(), default=None)
+        return self._look().next_due
 
     def has_work(self, now: int) -> bool:
         """Whether an exchange could bring something; a read, so that idle workers take no lock."""
         # The least of an index: `LIMIT 1` would make a server that expects many walk through all jobs.
-        if self.connection.all("SELECT min(queue) FROM jobs WHERE state = 'pending'")[0][0] is not None:
-            return True
-        due = self.next_due()
-        return due is not None and due <= now
+        waiting = self._look()
+        due = waiting.next_due
+        return waiting.first_queue is not None or (due is not None and due <= now)
 
     # --- what a person asks for -------------------------------------------------------------------
 
@@ -251,9 +262,7 @@ class JobWrites(Intake, Results):
         return db.write("change", body), list(logs)
 
 
-_PRIORITY = JOB_COLUMNS.index("priority")
-_RUN_AT = JOB_COLUMNS.index("run_at")
-_SEQ = JOB_COLUMNS.index("seq")
+_PRIORITY, _RUN_AT, _SEQ = map(CLAIM_COLUMNS.index, ("priority", "run_at", "seq"))
 
 
 def _claim_order(row: Sequence[object]) -> tuple[int, int, int]:

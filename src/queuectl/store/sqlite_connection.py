@@ -128,8 +128,8 @@ class SqliteConnection:
 
     def update(self, what: Update, rows: Sequence[Sequence[object]]) -> int:
         """Change many rows; how many were as expected and have been changed."""
-        sets, where = what.render()
-        return self.many(f"UPDATE {what.table} SET {sets} WHERE {where}", rows)
+        sets, where = what.render(lambda _: "?")
+        return self.many(f"UPDATE {what.table} SET {sets} WHERE {' AND '.join(where)}", rows)
 
     def many(self, sql: str, rows: Iterable[Sequence[object]]) -> int:
         """Execute a statement for each row; how many rows were changed in all."""

@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from queuectl.core.job import Job
     from queuectl.core.lifecycle import Report
     from queuectl.store.api import Store
+    from queuectl.worker.clerk import Clerk
     from queuectl.worker.membership import Membership
 
 _REPORT_WITHIN = 0.05  # seconds a result may wait for company while there is other work in hand
 _REPORT_MOST = 128
+_LONG = 60.0
 _GIVE_BACK_AFTER = 0.15  # seconds without a start, then what was claimed ahead goes back
 _SHORTAGE_PAUSE, _LONGEST_SHORTAGE_PAUSE = 0.5, 10.0  # seconds until we try to run more than fitted
 
@@ -42,6 +44,7 @@ class Desk:
         store: Store,
         clock: Clock,
         settings: Settings,
+        clerk: Clerk,
         *,
         queues: tuple[str, ...] | None,
         only: int | None,
@@ -49,11 +52,14 @@ class Desk:
         self._store = store
         self._clock = clock
         self.settings = settings
+        self._clerk = clerk
         self._queues = queues
         self._only = only
         self.pace = Pace()
         self.ahead: deque[Job] = deque()
         self.reports: list[tuple[Report, int | None]] = []  # with their marks in the ledger
+        self._handed_in: list[tuple[Report, int | None]] = []  # those of the exchange that is under way
+        self._asked: Ask | None = None  # what that exchange asks for
         self.closed = False  # claims nothing any more
         self.cut_off = False  # our lease may be over: claim nothing until it is renewed
         self.last_start = 0.0
@@ -72,7 +78,17 @@ class Desk:
     @property
     def unsettled(self) -> bool:
         """Whether the store has still to be told something, or to tell us."""
-        return bool(self.reports or self._unanswered)
+        return bool(self.reports or self._unanswered or self._clerk.away)
+
+    @property
+    def under_way(self) -> bool:
+        """Whether an exchange is: until its answer is there, nobody else may use the store."""
+        return self._clerk.away
+
+    @property
+    def answered(self) -> bool:
+        """Whether the exchange that was under way can be ended."""
+        return self._clerk.back
 
     # --- results --------------------------------------------------------------------------------------------
 
@@ -116,6 +132,7 @@ class Desk:
         """Our claims are gone, and with them everything we know about them."""
         self.ahead.clear()
         self.reports.clear()
+        self._handed_in.clear()
         self._unanswered = None
         self._dry = False
 
@@ -128,7 +145,7 @@ class Desk:
     def is_due(self, running: int, me: Membership) -> bool:
         """Whether to deal with the store now, if nothing else is ready."""
         now = self._clock.monotonic()
-        if now < self.not_before:
+        if self._clerk.away or now < self.not_before:
             return False
         if self.ahead and now - self.last_start > _GIVE_BACK_AFTER and not self.closed:
             self.pace.slow_down()
@@ -146,6 +163,8 @@ class Desk:
 
     def wake_at(self) -> float:
         """The (monotonic) time at which `is_due` may change its answer by itself."""
+        if self._clerk.away:
+            return self._clock.monotonic() + _LONG  # the clerk wakes us
         until = max(self._next_poll, self.not_before)
         if self.reports:
             until = min(until, max(self._first_report + _REPORT_WITHIN, self.not_before))
@@ -170,39 +189,52 @@ class Desk:
             self._next_due = self._store.next_due()
             self._dry = not self._store.has_work(self._clock.now())
 
-    def _room(self, running: int, me: Membership) -> int:
-        """How many jobs to claim now; 0 while what we hold is enough."""
+    def _room(self, running: int, me: Membership, *, anyway: bool = False) -> int:
+        """How many jobs to claim now; 0 while what we hold is enough.
+
+        `anyway`: there is an exchange for the sake of results, so filling up costs little more.
+        """
         if self.closed or self.cut_off:
             return 0
         if self._shortages and self._clock.monotonic() < self._short_until:
             return self._fits - running - len(self.ahead)
         free = me.concurrency - running
         hold = self.pace.ahead(me.concurrency, self.settings.claim_ahead)
-        if len(self.ahead) > max(free - 1, hold // 4):
+        if len(self.ahead) > max(free - 1, hold * 3 // 4 if anyway else hold // 4):
             return 0
         return min(free + hold - len(self.ahead), me.ledger.room() - len(self.ahead))
 
     # --- the exchange ---------------------------------------------------------------------------------------
 
     def exchange(self, running: int, me: Membership) -> None:
-        """Hand in what there is and claim what there is room for. WorkerFenced if we were declared dead."""
-        room = self._room(running, me)
+        """Hand in what there is and claim what there is room for; `conclude` when it is answered."""
+        room = self._room(running, me, anyway=bool(self.reports))
         # One that nobody knows the outcome of is asked again as it was: its claims may be ours already.
         ask = self._unanswered
         if ask is None and room > 0:
             claim = os.urandom(10).hex()  # fresh for every claim: the fence of all its jobs
             ask = Ask(me.id, claim, room, queues=self._queues, only=self._only)
-        reports = [report for report, _ in self.reports]
+        self._asked = ask
+        self._handed_in, self.reports = self.reports, []
+        reports = [report for report, _ in self._handed_in]
+        store, now = self._store, self._clock.now()
+        self._clerk.send(lambda: store.exchange(me.id, me.host, reports, ask, now))
+
+    def conclude(self, me: Membership) -> None:
+        """What the answer to an exchange brings. WorkerFenced if we were declared dead."""
+        ask, self._asked = self._asked, None
+        handed_in, self._handed_in = self._handed_in, []
         try:
-            answer = self._store.exchange(me.id, me.host, reports, ask, self._clock.now())
+            answer = self._clerk.take()
         except StoreError as error:
+            self.reports[:0] = handed_in
             if ask is not None and isinstance(error, OutcomeUnknown):
                 ask.again, self._unanswered = True, ask
             self._store_failed(error)
             return
         self._failures = 0
         self._unanswered = None
-        self._settle(answer.stale, me)
+        self._settle(handed_in, answer.stale, me)
         if ask is not None:
             self.last_start = self._clock.monotonic()
             self.ahead.extend(answer.jobs)
@@ -211,9 +243,15 @@ class Desk:
         if self.closed:
             self.give_back()  # an answer to what we had asked before
 
-    def _settle(self, stale: list[Report], me: Membership) -> None:
+    def hang_up(self) -> None:
+        """Wait for the answer to what is under way, and forget it."""
+        self._clerk.wait()
+
+    def _settle(
+        self, handed_in: list[tuple[Report, int | None]], stale: list[Report], me: Membership
+    ) -> None:
         given_back = False
-        for report, index in self.reports:
+        for report, index in handed_in:
             given_back = given_back or report.outcome.kind in (kinds.UNSTARTED, kinds.RELEASED)
             if index is not None:
                 me.ledger.clear(index)
@@ -221,7 +259,6 @@ class Desk:
             # What was given back leaves no record: asked again after a lost answer, it only looks late.
             if report.outcome.kind != kinds.UNSTARTED:
                 emit("job.stale", seq=report.seq, claim=report.claim)
-        self.reports.clear()
         if given_back:
             doorbell.announce(self._store, doorbell.JOB)
 

@@ -121,11 +121,7 @@ class Loop:
                 for child in self._ended:
                     self._report(self._executor.conclude(child))
                 self._ended.clear()
-            if self._is_time_for_the_store():
-                self._desk.exchange(len(self._executor), self._me)
-                if self._desk.cut_off:
-                    self._heart.beat_now()  # the store may be back
-                self._start_jobs()
+            self._deal_with_the_store()
         except WorkerFenced:
             self._fenced()
         if self._stopping:
@@ -135,6 +131,16 @@ class Loop:
             self._launcher.rest()
         self._launcher.prepare(list(islice(self._desk.ahead, _PREPARE)))
         return self._pause()
+
+    def _deal_with_the_store(self) -> None:
+        if self._is_time_for_the_store():
+            self._stop_listening()
+            self._desk.exchange(len(self._executor), self._me)
+        if self._desk.answered:
+            self._desk.conclude(self._me)
+            if self._desk.cut_off:
+                self._heart.beat_now()  # the store may be back
+            self._start_jobs()
 
     def _is_time_for_the_store(self) -> bool:
         """Whether to deal with it now: when that is due, and nothing else is ready."""
@@ -173,18 +179,32 @@ class Loop:
             or self._clock.monotonic() - self._ended[0].ended_at >= _CONCLUDE_WITHIN
         )
 
-    def _listen(self) -> None:
-        """Also to the store, if it can tell. After a reconnect that is another descriptor."""
+    def _listen(self) -> bool:
+        """Also to the store, if it can tell. After a reconnect that is another descriptor.
+
+        Whether it has told us something already, while the clerk was using it.
+        """
         source = self._store.hint_source()
-        if source != self._hints:
-            # The one before was closed and has left by itself; its number may be a command's pipe by now.
-            if source is not None:
-                self._poll.register(source[0], READABLE)
-            self._hints = source
+        if source == self._hints:
+            return False
+        self._hints = source
+        if source is None:
+            return False  # the one before was closed and has left by itself
+        self._poll.register(source[0], READABLE)
+        rings = self._store.hints()
+        self._hear(rings)
+        return bool(rings)
+
+    def _stop_listening(self) -> None:
+        """An exchange begins: what can be read from the store's descriptor now is the clerk's."""
+        # A closed one has left by itself; its number may be a command's pipe by now.
+        if self._hints is not None and self._hints == self._store.hint_source():
+            self._poll.unregister(self._hints[0])
+        self._hints = None
 
     def _wait(self, seconds: float) -> None:
-        if seconds > 0:
-            self._listen()
+        if seconds > 0 and not self._desk.under_way and self._listen():
+            seconds = 0
         events = self._poll.poll(max(seconds, 0))
         if self._signals.child:
             self._refill()  # before anything else: a slot must never wait for our sake
@@ -346,6 +366,7 @@ class Loop:
             emit("job.stale", seq=child.job.seq, claim=child.job.claim)
         self._ended.clear()
         self._launcher.prepare([])
+        self._desk.hang_up()
 
     def _leave(self) -> None:
         self._heart.stop()
