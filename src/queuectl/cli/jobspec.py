@@ -12,6 +12,9 @@ from queuectl.core.spec import FIELDS, Defaults, job_from_fields
 from queuectl.errors import InvalidInput
 
 
+_LISTS = ("after", "after_any", "after_fail", "needs")  # options that may be repeated, each with a list
+
+
 def add_job_options(parser: Parser) -> None:
     group = parser.add_argument_group("the job")
     add = group.add_argument
@@ -30,8 +33,32 @@ def add_job_options(parser: Parser) -> None:
     add("--tag", "-t", action="append", dest="tags", metavar="T", help="a tag; may be repeated")
     add("--env", "-e", action="append", metavar="K=V", help="set a variable, or K: take its value here")
     add("--cwd", metavar="DIR", help="where it runs (default: here)")
+    _add_conditions(parser)
     hidden(group, "--max-attempts", "--max-tries", dest="max_attempts", type=_number)
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND")
+
+
+def _add_conditions(parser: Parser) -> None:
+    add = parser.add_argument_group("when and how it may run").add_argument
+    add("--after", "--depends-on", action="append", metavar="ID", help="only after this job has succeeded")
+    add("--after-any", action="append", metavar="ID", help="after this job has ended, however that was")
+    add("--after-fail", action="append", metavar="ID", help="only after this job has failed for good")
+    add("--on-success", metavar="LINE", help="a command to run when this job has succeeded")
+    add("--on-failure", metavar="LINE", help="a command to run when this job has failed for good")
+    add("--unique-key", metavar="KEY", help="at most one job with this key waits or runs")
+    add("--if-live", choices=("skip", "replace", "fail"), help="what if there is one (default: fail)")
+    add("--group", metavar="NAME", help="a group, of which only so many jobs run at once")
+    add("--group-limit", type=_number, metavar="N", help="how many that is (default: 1, or as it was set)")
+    add("--hold", action="store_true", default=None, help="do not run it until: queuectl release ID")
+    add("--retry-on", metavar="CODES", help="retry only after these exit codes: 1,2,10-20")
+    add("--no-retry-on", metavar="CODES", help="never retry after these")
+    add("--ok-codes", metavar="CODES", help="exit codes that mean success, besides 0")
+    add("--memory", metavar="SIZE", help="how much memory it may use: 512M, 2G")
+    add("--cpu-time", metavar="TIME", help="how much processor time it may use: 1h")
+    add("--files", type=_number, metavar="N", help="how many files it may have open")
+    add("--processes", type=_number, metavar="N", help="how many processes it may have")
+    add("--nice", type=_number, metavar="N", help="its niceness: 10 is modest")
+    add("--needs", action="append", metavar="R=N", help="resources of a worker: gpu=1")
 
 
 def parse_words(parser: Parser, words: list[str]) -> argparse.Namespace:
@@ -110,6 +137,9 @@ def _refuse_torn_json(words: list[str]) -> None:
 def given_fields(options: argparse.Namespace) -> dict[str, object]:
     given = {name: getattr(options, name, None) for name in FIELDS if name != "env"}
     fields = {name: value for name, value in given.items() if value is not None}
+    for name in _LISTS:
+        if name in fields:
+            fields[name] = ",".join(getattr(options, name)).split(",")
     if options.env:
         fields["env"] = _environment(options.env)
     return fields

@@ -269,6 +269,23 @@ def kind_of(value: object) -> str:
     return _KINDS.get(type(value), type(value).__name__)
 
 
+def _condition(name: str) -> Callable[[NewJob, object, Defaults], None]:
+    """A field that few jobs have: its setter is loaded when it is used."""
+
+    def setter(job: NewJob, value: object, defaults: Defaults) -> None:
+        from queuectl.core.conditions import SETTERS
+
+        SETTERS[name](job, value, defaults)
+
+    return setter
+
+
+CONDITIONS = (
+    *("retry_on", "no_retry_on", "ok_codes", "memory", "cpu_time", "files", "processes", "nice", "needs"),
+    *("unique_key", "if_live", "group", "group_limit", "hold", "after", "depends_on", "after_any"),
+    *("after_fail", "name", "on_success", "on_failure"),
+)
+
 SETTERS: dict[str, Callable[[NewJob, object, Defaults], None]] = {
     "id": _set_id,
     "command": _set_command,
@@ -288,5 +305,6 @@ SETTERS: dict[str, Callable[[NewJob, object, Defaults], None]] = {
     "tags": _set_tags,
     "env": _set_env,
     "cwd": _set_cwd,
+    **{name: _condition(name) for name in CONDITIONS},
 }
 FIELDS = tuple(SETTERS)

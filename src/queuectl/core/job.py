@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from queuectl.core.conditions import Conditions
+
 DEFAULT_QUEUE = "default"
 
 
@@ -27,6 +29,7 @@ class NewJob:
         "backoff_max",
         "backoff_strategy",
         "command",
+        "conditions",
         "cwd",
         "env",
         "id",
@@ -57,6 +60,7 @@ class NewJob:
         self.cwd: str | None = None
         self.env: str | None = None  # JSON object
         self.tags: str | None = None  # ",a,b," so that LIKE can find one
+        self.conditions: Conditions | None = None  # when and how it may run, if somebody has said so
 
 
 class Job:
@@ -76,22 +80,32 @@ class Job:
         "env",
         "exit_code",
         "finished_at",
+        "held",
         "id",
+        "job_group",
         "last_error",
         "lost",
         "max_retries",
+        "needs",
         "priority",
+        "progress",
+        "progress_text",
         "queue",
         "retry_delay",
+        "rules",
         "run_at",
         "runs",
+        "schedule",
         "seq",
         "signal",
         "started_at",
         "state",
         "tags",
         "timeout",
+        "unique_key",
+        "unmet",
         "updated_at",
+        "waits",
         "worker_id",
     )
 
@@ -125,6 +139,16 @@ class Job:
     worker_id: str | None
     claim: str | None
     cancel_requested: int
+    rules: str | None
+    needs: str | None
+    unique_key: str | None
+    job_group: str | None
+    held: int | None
+    waits: int | None
+    unmet: int | None
+    schedule: str | None
+    progress: int | None
+    progress_text: str | None
 
     def __repr__(self) -> str:
         return f"<Job {self.id} {self.state}>"
@@ -145,6 +169,10 @@ class Job:
     def environment(self) -> dict[str, str]:
         return dict(json.loads(self.env)) if self.env else {}
 
+    def rule(self, name: str) -> Any:
+        """One of its exit-code sets or process limits; None if it has none."""
+        return json.loads(self.rules).get(name) if self.rules else None
+
     def to_dict(self) -> dict[str, object]:
         """The job as every interface shows it: ISO times, durations in seconds."""
         return {
@@ -164,6 +192,7 @@ class Job:
             "run_at": iso(self.run_at),
             "next_run_at": iso(self.next_run_at),
             "tags": self.tag_list(),
+            **self._conditions(),
             # Names only: values may be secrets, and a listing goes to terminals, logs and tickets.
             "env": dict.fromkeys(self.environment(), "***"),
             "cwd": self.cwd,
@@ -176,6 +205,25 @@ class Job:
             "last_error": self.last_error,
             "worker_id": self.worker_id,
         }
+
+
+    def _conditions(self) -> dict[str, object]:
+        """When and how it may run; what nobody has set is left out."""
+        rules = json.loads(self.rules) if self.rules else {}
+        if "cpu_time" in rules:
+            rules["cpu_time"] = seconds(rules["cpu_time"])
+        shown = {
+            **rules,
+            "needs": self.needs,
+            "unique_key": self.unique_key,
+            "group": self.job_group,
+            "held": bool(self.held) or None,
+            "waits": self.waits,
+            "schedule": self.schedule,
+            "progress": self.progress,
+            "progress_text": self.progress_text,
+        }
+        return {name: value for name, value in shown.items() if value is not None}
 
 
 # The order of columns in every SELECT of a whole job; `job_from_row` relies on it.
@@ -216,6 +264,16 @@ def job_from_row(row: Sequence[Any]) -> Job:
         job.worker_id,
         job.claim,
         job.cancel_requested,
+        job.rules,
+        job.needs,
+        job.unique_key,
+        job.job_group,
+        job.held,
+        job.waits,
+        job.unmet,
+        job.schedule,
+        job.progress,
+        job.progress_text,
     ) = row
     return job
 
@@ -224,7 +282,7 @@ def job_from_row(row: Sequence[Any]) -> Job:
 CLAIM_COLUMNS = (
     *("seq", "id", "command", "argv", "queue", "priority", "attempts", "max_retries", "lost", "runs"),
     *("backoff_strategy", "backoff_base", "backoff_max", "retry_delay", "timeout"),
-    *("run_at", "created_at", "cwd", "env", "tags"),
+    *("run_at", "created_at", "cwd", "env", "tags", "rules", "needs"),
 )
 
 
@@ -252,6 +310,8 @@ def claimed_from_row(row: Sequence[Any], claim: str, worker_id: str, now: int) -
         job.cwd,
         job.env,
         job.tags,
+        job.rules,
+        job.needs,
     ) = row
     job.state = PROCESSING
     job.attempts = attempts + 1
@@ -261,7 +321,8 @@ def claimed_from_row(row: Sequence[Any], claim: str, worker_id: str, now: int) -
     job.started_at = job.updated_at = now
     job.cancel_requested = 0
     job.finished_at = job.exit_code = job.signal = None
-    job.last_error = None
+    job.last_error = job.unique_key = job.job_group = job.schedule = job.progress_text = None
+    job.held = job.waits = job.unmet = job.progress = None
     return job
 
 

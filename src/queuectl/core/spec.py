@@ -58,6 +58,10 @@ SET_BY_QUEUE = frozenset(
         "seq",
         "claim",
         "progress",
+        "progress_text",
+        "held",
+        "waits",
+        "schedule",
     }
 )
 
@@ -110,6 +114,10 @@ def _check_combinations(raw: dict[str, object], job: NewJob) -> None:
         raise InvalidInput("both command and argv are given", "give one of the two")
     if raw.get("run_at") is not None and raw.get("delay") is not None:
         raise InvalidInput("both run_at and delay are given", "give one of the two")
+    if job.conditions is not None:
+        from queuectl.core.conditions import check_conditions
+
+        check_conditions(raw, job)
     given = [name for name in ("max_retries", "max_attempts", "max_tries") if name in raw]
     if len(given) > 1:
         raise InvalidInput(f"both {given[0]} and {given[1]} are given", "give one of the two")

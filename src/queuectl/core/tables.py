@@ -121,8 +121,62 @@ ATTEMPTS = Table("attempts", "attempt", {"job_seq": "int", **Attempt.__annotatio
 CONFIG = Table(
     "config", "setting", {"key": "str", "value": "str", "updated_at": "int"}, key=("key",), private="key"
 )
+DEPENDENCIES = Table(
+    "dependencies",
+    "dependency",
+    {"parent_seq": "int", "child_seq": "int", "kind": "str", "settled": "int | None"},
+    key=("parent_seq", "child_seq"),
+)
+UNSETTLED = Table("unsettled", "job with news", {"seq": "int"}, key=("seq",))
+QUEUES = Table(
+    "queues",
+    "queue",
+    {
+        "name": "str",
+        "concurrency": "int | None",
+        "rate": "str | None",
+        "burst": "int | None",
+        "rate_spent": "int | None",
+        "timeout": "int | None",
+        "max_retries": "int | None",
+        "backoff_strategy": "str | None",
+        "backoff_base": "float | None",
+        "backoff_max": "int | None",
+        "retry_delay": "int | None",
+        "paused_at": "int | None",
+        "paused_until": "int | None",
+        "pause_reason": "str | None",
+        "draining": "int | None",
+        "updated_at": "int",
+    },
+    key=("name",),
+)
+JOB_GROUPS = Table(
+    "job_groups", "group", {"name": "str", "concurrency": "int", "updated_at": "int"}, key=("name",)
+)
+SCHEDULES = Table(
+    "schedules",
+    "schedule",
+    {
+        "name": "str",
+        "recurrence": "str",
+        "zone": "str",
+        "catch_up": "str",
+        "overlap": "str",
+        "job": "str",
+        "next_at": "int | None",
+        "paused_at": "int | None",
+        "last_at": "int | None",
+        "last_job": "str | None",
+        "fired": "int",
+        "skipped": "int",
+        "created_at": "int",
+        "updated_at": "int",
+    },
+    key=("name",),
+)
 # In this order they are written. Workers do not travel: they are processes.
-TABLES = (JOBS, ATTEMPTS, CONFIG)
+TABLES = (JOBS, ATTEMPTS, CONFIG, DEPENDENCIES, UNSETTLED, QUEUES, JOB_GROUPS, SCHEDULES)
 
 
 class Seal(NamedTuple):

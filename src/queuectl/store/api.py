@@ -14,8 +14,12 @@ if TYPE_CHECKING:
     from queuectl.core.lifecycle import Report
     from queuectl.core.tables import Row, Table
     from queuectl.paths import Location
+    from queuectl.store.editing import Editing
     from queuectl.store.health import Finding, Waiting
+    from queuectl.store.links import Links
     from queuectl.store.messages import Ask, Exchange, JobFilter, Orders, Stats, Worker
+    from queuectl.store.queues import Queues
+    from queuectl.store.schedules import Schedules
 
 
 class JobStore(Protocol):
@@ -136,6 +140,14 @@ class Store(JobStore, ReadStore, WorkerStore, ConfigStore, Protocol):
     def transfer(self) -> TransferStore:
         """Over the same connection. Apart from the store, because `enqueue` should not load it."""
         ...
+
+    def queues(self) -> Queues: ...
+
+    def schedules(self) -> Schedules: ...
+
+    def links(self) -> Links: ...
+
+    def editing(self) -> Editing: ...
 
     def be_patient(self, busy_ms: int, answer_ms: int | None = None) -> None:
         """How long to wait for others, and for any answer, from now on."""

@@ -27,6 +27,20 @@ JOBS = Insert(
     key="id",
 )
 
+# The same for a job with conditions. Others do without: their columns are NULL, and reading a million jobs in
+# is faster that way.
+CONDITIONED_JOBS = Insert(
+    "jobs",
+    (*JOBS.columns, "rules", "needs", "unique_key", "job_group", "held", "waits", "schedule"),
+    zeros=JOBS.zeros,
+    key="id",
+)
+
+
+def insert_for(rows: Sequence[Sequence[object]]) -> Insert:
+    """The kind of these rows, which are all of one length."""
+    return CONDITIONED_JOBS if rows and len(rows[0]) == len(CONDITIONED_JOBS.columns) else JOBS
+
 
 class Intake:
     """Mixed into a store; needs `self.connection`."""
@@ -46,9 +60,9 @@ class Intake:
             nonlocal part
             new = 0
             for jobs in batches:
-                for optional, part in by_rule(jobs) if skip else [(False, jobs)]:
+                for optional, part in alike(jobs, skip=skip):
                     rows = [insert_values(job, now) for job in part]
-                    new += self.connection.insert(JOBS, rows, skip=optional)
+                    new += self.connection.insert(insert_for(rows), rows, skip=optional)
             return new
 
         try:
@@ -66,19 +80,49 @@ class Intake:
         )
 
 
-def by_rule(jobs: Sequence[NewJob]) -> Iterator[tuple[bool, Sequence[NewJob]]]:
+def alike(jobs: Sequence[NewJob], *, skip: bool) -> Iterator[tuple[bool, Sequence[NewJob]]]:
     """The jobs in their order, in parts that are inserted alike: whether an existing id is skipped.
 
-    An id of our own making that exists is an accident, never a repeat: to skip the job would be
-    to lose it.
+    An id of our own making that exists is an accident, never a repeat: to skip the job would be to lose it.
     """
     from itertools import groupby
 
-    for made, part in groupby(jobs, lambda job: job.made):
+    if not skip and not any(job.conditions for job in jobs):
+        yield False, jobs
+        return
+    for (made, _), part in groupby(jobs, lambda job: (job.made or not skip, job.conditions is not None)):
         yield not made, list(part)
 
 
 def insert_values(job: NewJob, now: int) -> tuple[object, ...]:
+    values = _plain_values(job, now)
+    return values if job.conditions is None else (*values, *_conditions(job))
+
+
+def _conditions(job: NewJob) -> tuple[object, ...]:
+    import json
+
+    mine = job.conditions
+    assert mine is not None
+    return (
+        json.dumps(mine.rules, sort_keys=True) if mine.rules else None,
+        mine.needs,
+        mine.unique_key,
+        mine.group,
+        1 if mine.held else None,
+        len(mine.after) or None,
+        mine.schedule,
+    )
+
+
+def _first_state(job: NewJob, *, later: bool) -> str:
+    mine = job.conditions
+    if mine is not None and (mine.held or mine.after or (mine.group and not later)):
+        return "blocked"  # a group lets its jobs in one by one
+    return "scheduled" if later else "pending"
+
+
+def _plain_values(job: NewJob, now: int) -> tuple[object, ...]:
     run_at = job.run_at
     later = run_at is not None and run_at > now
     return (
@@ -86,7 +130,7 @@ def insert_values(job: NewJob, now: int) -> tuple[object, ...]:
         job.command,
         job.argv,
         job.queue,
-        "scheduled" if later else "pending",
+        _first_state(job, later=later),
         job.priority,
         job.max_retries,
         job.backoff_strategy,

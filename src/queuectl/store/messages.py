@@ -52,6 +52,7 @@ class Worker:
         "identity",
         "lease_until",
         "pid",
+        "provides",
         "queues",
         "read_at",
         "running",
@@ -76,6 +77,7 @@ class Worker:
     queues: str | None
     supervisor: int | None
     control: str | None
+    provides: str | None
     read_at: int  # by the lease clock, when this was read
 
 

@@ -7,8 +7,9 @@ from queuectl.errors import StoreError
 from queuectl.store.connection import Clash
 from queuectl.store.coordination import Coordination
 from queuectl.store.filters import MOST_IDS, marks
-from queuectl.store.intake import JOBS, by_rule, insert_values
+from queuectl.store.intake import JOBS, alike, insert_for, insert_values
 from queuectl.store.jobs import JobWrites
+from queuectl.store.parts import Parts
 from queuectl.store.reads import JobReads
 from queuectl.store.server_connection import ServerConnection
 from queuectl.store.server_schema import prepare
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _ID, _COMMAND, _CREATED_AT = (JOBS.columns.index(name) for name in ("id", "command", "created_at"))
 
 
-class ServerStore(JobWrites, JobReads, Coordination):
+class ServerStore(JobWrites, JobReads, Coordination, Parts):
     """All of `store.api.Store` over one connection to a server; every thread opens its own."""
 
     connection: ServerConnection
@@ -64,7 +65,7 @@ class ServerStore(JobWrites, JobReads, Coordination):
             unsure = earlier
             if earlier is not None and self._arrived(spool):
                 return earlier
-            new = sum(self.connection.insert(JOBS, rows, skip=skip) for skip, rows in spool)
+            new = sum(self.connection.insert(insert_for(rows), rows, skip=skip) for skip, rows in spool)
             # Jobs that may exist are skipped, and so are those of the earlier run.
             return max(new, earlier or 0)
 
@@ -179,7 +180,7 @@ class PostgresStore(ServerStore):
 
 def _parts(batches: Iterable[Sequence[NewJob]], now: int, skip: bool) -> Iterator[Part]:
     for jobs in batches:
-        for optional, part in by_rule(jobs) if skip else [(False, jobs)]:
+        for optional, part in alike(jobs, skip=skip):
             yield optional, [insert_values(job, now) for job in part]
 
 

@@ -8,9 +8,10 @@ from queuectl import paths, system
 from queuectl.errors import StoreError
 from queuectl.store.connection import Clash
 from queuectl.store.coordination import Coordination
-from queuectl.store.intake import JOBS, insert_values
+from queuectl.store.intake import CONDITIONED_JOBS, JOBS, alike, insert_values
 from queuectl.store.jobs import JobWrites
 from queuectl.store.migrate import migrate
+from queuectl.store.parts import Parts
 from queuectl.store.reads import JobReads
 from queuectl.store.sqlite_connection import SqliteConnection
 
@@ -24,7 +25,11 @@ if TYPE_CHECKING:
     from queuectl.store.transfer import Transfer
 
 _ALLOW_NETWORK = "QUEUECTL_ALLOW_NETWORK_FS"
-_STAGE = f"INSERT INTO temp.staged ({JOBS.names}, claim) VALUES {JOBS.marks()[:-1]}, ?)"
+# By the number of values: few jobs have conditions.
+_STAGE = {
+    len(kind.columns): f"INSERT INTO temp.staged ({kind.names}, claim) VALUES {kind.marks()[:-1]}, ?)"
+    for kind in (JOBS, CONDITIONED_JOBS)
+}
 
 
 def _refuse_network(file: str) -> None:
@@ -36,7 +41,7 @@ def _refuse_network(file: str) -> None:
         )
 
 
-class SqliteStore(JobWrites, JobReads, Coordination):
+class SqliteStore(JobWrites, JobReads, Coordination, Parts):
     """All of `store.api.Store` over one connection; every thread opens its own."""
 
     connection: SqliteConnection
@@ -71,7 +76,10 @@ class SqliteStore(JobWrites, JobReads, Coordination):
         try:
             db.script("BEGIN")
             for jobs in batches:
-                db.many(_STAGE, [(*insert_values(job, now), "made" if job.made else None) for job in jobs])
+                for _, part in alike(jobs, skip=False):
+                    rows = [insert_values(job, now) for job in part]
+                    marked = [(*row, "made" if job.made else None) for row, job in zip(rows, part, strict=True)]
+                    db.many(_STAGE[len(rows[0])], marked)
             db.script("COMMIT")
             return self._move_staged(skip)
         finally:
@@ -79,13 +87,14 @@ class SqliteStore(JobWrites, JobReads, Coordination):
             db.script("DROP TABLE temp.staged")
 
     def _move_staged(self, skip: bool) -> int:
-        move = f"INSERT INTO jobs ({JOBS.names}) SELECT {JOBS.names} FROM temp.staged"
+        names = CONDITIONED_JOBS.names
+        move = f"INSERT INTO jobs ({names}) SELECT {names} FROM temp.staged"
 
         def body(_: int | None) -> int:
             db = self.connection
             if not skip:
                 return db.run(f"{move} ORDER BY rowid")
-            # As in `by_rule`: an id of our own making is never skipped.
+            # As in `alike`: an id of our own making is never skipped.
             new = db.run(f"{move} WHERE claim IS NOT NULL ORDER BY rowid")
             return new + db.run(f"{move} WHERE claim IS NULL ORDER BY rowid ON CONFLICT (id) DO NOTHING")
 

@@ -48,6 +48,7 @@ class Membership:
         worker.queues = None if self._queues is None else ",".join(self._queues)
         worker.supervisor = self._supervisor
         worker.control = None
+        worker.provides = None
         store.register(worker, lease_ms)
 
     def close(self) -> None:

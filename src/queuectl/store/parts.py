@@ -1,0 +1,37 @@
+"""The parts of a store that few commands use, over the same connection; loaded when they are asked for."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from queuectl.store.connection import Connection
+    from queuectl.store.editing import Editing
+    from queuectl.store.links import Links
+    from queuectl.store.queues import Queues
+    from queuectl.store.schedules import Schedules
+
+
+class Parts:
+    """Mixed into a store; needs `self.connection`."""
+
+    connection: Connection
+
+    def queues(self) -> Queues:
+        from queuectl.store.queues import Queues
+
+        return Queues(self.connection)
+
+    def schedules(self) -> Schedules:
+        from queuectl.store.schedules import Schedules
+
+        return Schedules(self.connection)
+
+    def links(self) -> Links:
+        from queuectl.store.links import Links
+
+        return Links(self.connection)
+
+    def editing(self) -> Editing:
+        from queuectl.store.editing import Editing
+
+        return Editing(self.connection)

@@ -1,0 +1,14 @@
+"""Recurring jobs: when they are due, and firing them exactly once."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from queuectl.store.connection import Connection
+
+
+class Schedules:
+    """Over a store's connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
