@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from bench import enqueue, growth, latency, memory, servers, store, throughput
+from bench import conditions, enqueue, growth, latency, memory, servers, store, throughput
 from bench.table import Result, print_table
 
 Suite = Callable[[], list[Result]]
@@ -22,6 +22,7 @@ SUITES: dict[str, Suite] = {
     "latency": latency.measure,
     "memory": memory.measure,
     "servers": servers.measure,
+    "conditions": conditions.measure,
 }
 
 

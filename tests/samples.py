@@ -6,7 +6,7 @@ from typing import Any
 
 from queuectl.config.settings import Settings
 from queuectl.core import states
-from queuectl.core.job import Job, job_from_row
+from queuectl.core.job import JOB_COLUMNS, Job, job_from_row
 from queuectl.core.lifecycle import Policy
 from queuectl.core.outcome import Outcome
 
@@ -48,7 +48,8 @@ _CLAIMED: dict[str, Any] = {
 
 def claimed_job(**fields: Any) -> Job:
     """A job as its worker holds it: claimed for its first run, unless told otherwise."""
-    return job_from_row(list((_CLAIMED | fields).values()))
+    values = _CLAIMED | fields
+    return job_from_row([values.get(name) for name in JOB_COLUMNS])
 
 
 def policy(**texts: str) -> Policy:

@@ -62,6 +62,7 @@ EXIT_CODES = {
     "worker restart": "1 if none run",
     "doctor": "0 if there is nothing worse than a warning, 1 if there is a problem, 3 if the store cannot be "
     "opened or used",
+    "queue drain": "124 if the time was up, 1 if somebody resumed the queue meanwhile",
     "status": "with `--watch`, Ctrl+C ends it with 0",
 }
 

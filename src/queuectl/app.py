@@ -9,10 +9,12 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import BinaryIO
 
     from queuectl.clock import Clock
+    from queuectl.core.admission import Limits
+    from queuectl.core.pieces import Pieces
     from queuectl.paths import Location
     from queuectl.queue import Queue
     from queuectl.store.api import HealthStore, Store
@@ -89,8 +91,7 @@ def serving_workers(store: Store, queue: str | None = None) -> list[Worker]:
     return [
         worker
         for worker in living_workers(store)
-        if worker.control is None
-        and (queue is None or worker.queues is None or queue in worker.queues.split(","))
+        if worker.control is None and (queue is None or worker.serves(queue))
     ]
 
 
@@ -150,7 +151,17 @@ def import_queue(
 class WorkerSpec:
     """What a worker shall be."""
 
-    __slots__ = ("concurrency", "foreground", "lifeline", "queues", "url", "verbose")
+    __slots__ = (
+        "concurrency",
+        "foreground",
+        "lifeline",
+        "limits",
+        "provides",
+        "queues",
+        "url",
+        "verbose",
+        "weights",
+    )
 
     def __init__(
         self,
@@ -158,13 +169,19 @@ class WorkerSpec:
         url: str | None = None,
         concurrency: int | None = None,
         queues: tuple[str, ...] | None = None,
+        weights: tuple[int, ...] | None = None,
+        provides: Pieces | None = None,
+        limits: Limits | None = None,
         lifeline: int | None = None,
         foreground: bool = False,
         verbose: bool = False,
     ) -> None:
         self.url = url
         self.concurrency = concurrency
-        self.queues = queues
+        self.queues = queues  # None: all
+        self.weights = weights  # of each; None: strictly in their order
+        self.provides = provides or {}  # the resources that jobs may need
+        self.limits = limits  # what this machine may be burdened with
         self.lifeline = lifeline  # the pipe that ends with our supervisor
         self.foreground = foreground  # do not outlive the supervisor
         self.verbose = verbose  # a log line for every job
@@ -196,18 +213,22 @@ def build_worker(
     """Wire a worker on this queue's store. `only` restricts it to one job."""
     from queuectl import system
     from queuectl.config.sources import load
+    from queuectl.core.pieces import spell
     from queuectl.paths import make_private_dir
     from queuectl.store.open import open_store
     from queuectl.upkeep.purger import Purger
     from queuectl.upkeep.rescuer import rescue
+    from queuectl.upkeep.scheduler import Scheduler
     from queuectl.worker.clerk import Clerk, RunningClerk
     from queuectl.worker.desk import Desk
+    from queuectl.worker.gate import Gate
     from queuectl.worker.heart import Heart
     from queuectl.worker.launcher import Launcher
     from queuectl.worker.loop import Loop
     from queuectl.worker.membership import Membership
     from queuectl.worker.process import job_environment, keep_descriptors_private
     from queuectl.worker.signals import Signals
+    from queuectl.worker.stock import Stock
 
     store, settings, clock = queue.store, queue.settings, queue.clock
     location = store.location
@@ -230,6 +251,8 @@ def build_worker(
             store,
             concurrency=spec.concurrency or settings.max_concurrent_jobs,
             queues=spec.queues,
+            weights=spec.weights,
+            provides=spell(spec.provides) or None,
             supervisor=os.getppid() if spec.lifeline is not None else None,
         )
         store.be_patient(_START_PATIENCE_MS)
@@ -243,15 +266,26 @@ def build_worker(
         settings=settings,
         clock=clock,
         wake=signals.wake,
-        upkeep=[rescue, Purger()],
+        # A worker for one job leaves schedules to those who could run what they make.
+        upkeep=[rescue, Purger(), *([Scheduler()] if only is None else [])],
     )
     clerk = RunningClerk(signals.wake) if location.shared else Clerk()
     loop = Loop(
         store=store,
-        desk=Desk(store, clock, settings, clerk, queues=spec.queues, only=only),
+        desk=Desk(
+            store,
+            clock,
+            settings,
+            clerk,
+            queues=spec.queues,
+            weights=spec.weights,
+            only=only,
+            stock=Stock(spec.provides),
+            gate=Gate(spec.limits) if spec.limits else None,
+        ),
         heart=heart,
         signals=signals,
-        launcher=Launcher(job_environment(location.url), settings.shell),
+        launcher=Launcher(job_environment(location.url), settings.shell, location.run_dir),
         clock=clock,
         join=join,
         lifeline=spec.lifeline,
@@ -263,8 +297,10 @@ def build_worker(
     return loop
 
 
-def run_supervisor(command: list[str], count: int, url: str | None) -> None:
-    """Be the parent of `count` workers, each started by `command`."""
+def run_supervisor(
+    command: list[str], count: int, url: str | None, own: Sequence[Sequence[str]] = ()
+) -> None:
+    """Be the parent of `count` workers, each started by `command` and, if there are any, words of its own."""
     from queuectl import events
     from queuectl.clock import SYSTEM_CLOCK
     from queuectl.paths import locate, make_private_dir
@@ -275,7 +311,7 @@ def run_supervisor(command: list[str], count: int, url: str | None) -> None:
 
     run_dir = make_private_dir(locate(url).run_dir)
     events.subscribe(Log(SYSTEM_CLOCK, verbose=True))
-    Supervisor(command, count, run_dir, SYSTEM_CLOCK, Signals()).run()
+    Supervisor(command, count, run_dir, SYSTEM_CLOCK, Signals(), own).run()
     # A worker may have crashed while we were stopping, and nobody else may be left to free its jobs.
     with open_queue(url, create=False) as queue:
         rescue(queue.store, queue.settings, queue.clock.now())

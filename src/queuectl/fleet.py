@@ -10,10 +10,14 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import chain, pairwise
 
 from queuectl import doorbell, system
-from queuectl.app import living_workers
-from queuectl.errors import NotFound, QueuectlError
+from queuectl.app import WorkerSpec, living_workers
+from queuectl.core.admission import Limits, parse_limits
+from queuectl.core.dealing import parse_queues, spell_queues
+from queuectl.core.pieces import common, read, spell
+from queuectl.errors import NotFound, QueuectlError, Refused
 from queuectl.paths import make_private_dir
 from queuectl.store.messages import Worker
 from queuectl.upkeep.rescuer import rescue
@@ -24,11 +28,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from queuectl.core.pieces import Pieces
     from queuectl.paths import Location
     from queuectl.queue import Queue
     from queuectl.store.api import Store
 
-__all__ = ["Stopped", "Worker", "on_this_machine", "start_background", "stop_workers", "worker_command"]
+__all__ = [
+    "Stopped",
+    "Worker",
+    "alike",
+    "on_this_machine",
+    "own_words",
+    "refuse_taken",
+    "start_background",
+    "stop_workers",
+    "worker_command",
+]
 
 _START_WITHIN = 20.0
 _START_EACH = 0.5
@@ -36,36 +51,61 @@ _ESCALATE_AFTER = 5.0  # seconds beyond the grace times: then the worker itself 
 _DIE_WITHIN = 2.0  # seconds from a deadly signal until the process is gone
 
 
-def worker_command(location: Location, *, concurrency: int | None, queues: Sequence[str] | None) -> list[str]:
+def worker_command(location: Location, spec: WorkerSpec) -> list[str]:
     """How a worker process is started; -P keeps the current directory out of its module path.
 
     A server's address is left to the environment: in it there may be a password, which `ps` would show.
+    What it provides is left to `own_words`: no two workers have the same.
     """
     command = [sys.executable, "-P", "-m", "queuectl", "worker", "serve"]
     if not location.shared:
         command += ["--db", location.url]
-    if concurrency is not None:
-        command += ["--concurrency", str(concurrency)]
-    if queues:
-        command += ["--queue", ",".join(queues)]
+    if spec.concurrency is not None:
+        command += ["--concurrency", str(spec.concurrency)]
+    if spec.queues:
+        command += ["--queue", spell_queues(spec.queues, spec.weights)]
+    if spec.limits and spec.limits.max_load is not None:
+        command += ["--max-load", repr(spec.limits.max_load)]
+    if spec.limits and spec.limits.min_free_memory is not None:
+        command += ["--min-free-memory", str(spec.limits.min_free_memory)]
     return command
 
 
-def start_background(
-    queue: Queue, count: int, *, concurrency: int | None, queues: Sequence[str] | None
-) -> list[Worker]:
-    """Start a supervisor and `count` workers that survive this terminal; returns them once they are ready."""
-    location = queue.store.location
+def own_words(shares: Sequence[Pieces]) -> list[list[str]]:
+    """What each worker's own command says of the pieces that are its own."""
+    return [["--provides", spell(share)] for share in shares] if any(shares) else []
+
+
+def refuse_taken(queue: Queue, provides: Pieces) -> None:
+    """A piece of this machine belongs to one worker: two would hand it out to two jobs."""
+    if not provides:
+        return
+    for worker in on_this_machine(queue.store, living_workers(queue.store)):
+        both = common(provides, read(worker.provides))
+        if both is not None:
+            name, id = both
+            raise Refused(
+                f"{name} {id} belongs to worker {worker.id} already",
+                f"stop that worker, or provide others: {name}=ids:A+B lists them",
+            )
+
+
+def start_background(queue: Queue, shares: Sequence[Pieces], spec: WorkerSpec) -> list[Worker]:
+    """Start a supervisor and workers that survive this terminal, one for each share of the resources.
+
+    Returns them once they are ready.
+    """
+    location, count = queue.store.location, len(shares)
     if queue.settings.shutdown:
         queue.set_config("shutdown", None)
     make_private_dir(location.logs_dir)
     log = os.path.join(location.logs_dir, "workers.log")
-    command = worker_command(location, concurrency=concurrency, queues=queues)
+    command = worker_command(location, spec)
     command[command.index("serve")] = "supervise"
     fd = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         process = subprocess.Popen(
-            [*command, "--count", str(count)],
+            [*command, "--count", str(count), *chain.from_iterable(own_words(shares))],
             stdin=subprocess.DEVNULL,
             stdout=fd,
             stderr=fd,
@@ -76,6 +116,38 @@ def start_background(
     finally:
         os.close(fd)
     return _await_workers(queue, process, count, log)
+
+
+def alike(queue: Queue, workers: Sequence[Worker]) -> list[tuple[WorkerSpec, list[Pieces]]]:
+    """How to start such workers again: what those that were started alike have in common, and each one's own.
+
+    The limits of their machine are known to their supervisors alone; without one there are none.
+    """
+    limits = {
+        identity.pid: _limits(card.get("command"))
+        for identity, card in supervisors(queue.store.location.run_dir)
+    }
+    kinds: dict[tuple[object, ...], tuple[WorkerSpec, list[Pieces]]] = {}
+    for worker in workers:
+        load, memory = limits.get(worker.supervisor or 0, (None, None))
+        names, weights = parse_queues(worker.queues) if worker.queues else (None, None)
+        spec = WorkerSpec(
+            concurrency=worker.concurrency,
+            queues=names,
+            weights=weights,
+            limits=Limits(load, memory),
+        )
+        kind = (worker.concurrency, worker.queues, load, memory)
+        kinds.setdefault(kind, (spec, []))[1].append(read(worker.provides))
+    return list(kinds.values())
+
+
+def _limits(command: object) -> tuple[float | None, int | None]:
+    """Those in the command of a supervisor's workers."""
+    words = [str(word) for word in command] if isinstance(command, list) else []
+    found = dict(pairwise(words))
+    limits = parse_limits(found.get("--max-load"), found.get("--min-free-memory"))
+    return limits.max_load, limits.min_free_memory
 
 
 def _await_workers(queue: Queue, process: subprocess.Popen[bytes], count: int, log: str) -> list[Worker]:

@@ -13,6 +13,7 @@ import os
 import time
 
 from queuectl import doorbell
+from queuectl.arriving import prepared
 from queuectl.clock import SYSTEM_CLOCK
 from queuectl.core import states
 from queuectl.core.ids import new_ids
@@ -105,7 +106,7 @@ class Queue:
         """Store validated jobs in one transaction and wake the workers; returns how many are new."""
         if if_exists not in ("fail", "skip"):
             raise InvalidInput(f"if_exists cannot be {if_exists!r}", "choose fail or skip")
-        source = iter(jobs)
+        source = prepared(jobs, self.store)
         first = _take(source, READ_AHEAD)
         made = self._name(first)
         skip = if_exists == "skip"
@@ -123,6 +124,8 @@ class Queue:
                     raise
                 made = self._name(made)
         failpoint("enqueue.acked")
+        if any(job.conditions is not None for job in first) or len(first) == READ_AHEAD:
+            self.store.settle(self.clock.now())
         doorbell.announce(self.store, doorbell.JOB)
         return new
 
@@ -252,6 +255,7 @@ class Queue:
         """Stop a job; 'cancelled' if it was waiting, 'cancelling' if its worker is now ending it."""
         job = self.get(id)
         done, asked = self.store.cancel(JobFilter(ids=(id,)), self.clock.now())
+        self.store.settle(self.clock.now())
         if asked:
             doorbell.announce(self.store, doorbell.CONTROL)
             return "cancelling"
@@ -261,6 +265,7 @@ class Queue:
 
     def cancel_matching(self, filter: JobFilter) -> int:
         done, asked = self.store.cancel(filter, self.clock.now())
+        self.store.settle(self.clock.now())
         if asked:
             doorbell.announce(self.store, doorbell.CONTROL)
         return done + asked
@@ -274,6 +279,7 @@ class Queue:
 
     def retry_matching(self, filter: JobFilter, *, sources: tuple[str, ...] = states.RETRYABLE) -> int:
         changed = self.store.retry(filter, self.clock.now(), sources=sources)
+        self.store.settle(self.clock.now())
         if changed:
             doorbell.announce(self.store, doorbell.JOB)
         return changed
@@ -286,7 +292,11 @@ class Queue:
 
     def remove_matching(self, filter: JobFilter, *, sources: tuple[str, ...] = states.REMOVABLE) -> int:
         """Delete in chunks, so that nobody waits long for the write lock."""
-        return self._in_chunks(lambda: self.store.remove(filter, sources=sources, limit=_REMOVE_CHUNK))
+        # First: who waits for these shall hear how they ended, not that they are gone.
+        self.store.settle(self.clock.now())
+        removed = self._in_chunks(lambda: self.store.remove(filter, sources=sources, limit=_REMOVE_CHUNK))
+        self.store.settle(self.clock.now())
+        return removed
 
     def cleanable(self, state: str, *, older_than_ms: int = 0) -> int:
         """How many jobs `cleanup` would delete."""

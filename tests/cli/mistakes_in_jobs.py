@@ -81,7 +81,7 @@ COMMANDS = [
         "command: twice", ("enqueue", "--command", "a", "b"), "both --command and words", "one of the two"
     ),
     Mistake(
-        "command: more after it", ("enqueue", "echo hi", "--hold", "x"), "unrecognized arguments: --hold"
+        "command: more after it", ("enqueue", "echo hi", "--frob", "x"), "unrecognized arguments: --frob"
     ),
     Mistake(
         "command: a word after it", ("enqueue", "echo hi", "-p", "1", "x"), "what is 'x' after the command?"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Cli, Result
 from tests.cli.mistake import Mistake
+from tests.cli.mistakes_in_conditions import IN_CONDITIONS
 from tests.cli.mistakes_in_jobs import IN_JOBS
 from tests.cli.mistakes_in_use import IN_USE
 from tests.cli.stagehand import Stagehand
@@ -18,8 +19,18 @@ from tests.stranger import tables
 
 from queuectl.queue import Queue
 
-CASES = [*IN_JOBS, *IN_USE]
-TABLES = ("jobs", "attempts", "workers", "config")
+CASES = [*IN_JOBS, *IN_USE, *IN_CONDITIONS]
+TABLES = (
+    "jobs",
+    "attempts",
+    "workers",
+    "config",
+    "dependencies",
+    "unsettled",
+    "queues",
+    "job_groups",
+    "schedules",
+)
 
 
 @pytest.fixture
@@ -139,5 +150,5 @@ def test_what_is_wrong_by_itself_makes_no_store(
 
 
 def test_there_are_enough_cases_and_each_is_another() -> None:
-    assert len(CASES) >= 70
+    assert len(CASES) >= 300
     assert len({(case.words, repr(case.files)) for case in CASES}) == len(CASES)

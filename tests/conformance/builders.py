@@ -12,6 +12,7 @@ from queuectl.core import states
 from queuectl.core.job import Job, NewJob
 from queuectl.core.lifecycle import Report, decide
 from queuectl.core.outcome import Outcome
+from queuectl.core.spec import Defaults, job_from_fields
 from queuectl.store.messages import Ask, JobFilter, Worker
 
 if TYPE_CHECKING:
@@ -38,6 +39,21 @@ def add(store: Store, *ids: str, now: int = NOW, **fields: Any) -> None:
     store.enqueue([[new_job(id, **fields) for id in ids]], now)
 
 
+def described(id: str, **fields: Any) -> NewJob:
+    """A job as somebody describes it, with conditions."""
+    return job_from_fields({"id": id, "command": f"echo {id}", **fields}, Defaults(now=NOW))
+
+
+def put(store: Store, id: str, *, now: int = NOW, **fields: Any) -> None:
+    """Enqueue one such job, and let everybody know."""
+    store.enqueue([[described(id, **fields)]], now)
+    store.settle(now)
+
+
+def state_of(store: Store, *ids: str) -> list[str]:
+    return [get(store, id).state for id in ids]
+
+
 def some_worker(id: str = "w1", **fields: Any) -> Worker:
     worker = Worker()
     given = {
@@ -55,6 +71,7 @@ def some_worker(id: str = "w1", **fields: Any) -> Worker:
         "queues": None,
         "supervisor": None,
         "control": None,
+        "provides": None,
     }
     for name, value in (given | fields).items():
         setattr(worker, name, value)

@@ -97,10 +97,10 @@ def test_a_limit_takes_the_best_of_all_queues(store: Store) -> None:
     assert ids(claim(store, 2)) == ["b2", "a1"]
 
 
-def test_only_the_named_queues_are_served(store: Store) -> None:
+def test_only_the_named_queues_are_served_in_their_order(store: Store) -> None:
     for queue in ("a", "b", "c"):
         add(store, f"in-{queue}", queue=queue)
-    assert ids(claim(store, 10, queues=("c", "a"))) == ["in-a", "in-c"]
+    assert ids(claim(store, 10, queues=("c", "a"))) == ["in-c", "in-a"]
     assert claim(store, 10, queues=("missing",)) == []
     assert claim(store, 10, queues=()) == []
     assert ids(claim(store, 10)) == ["in-b"]

@@ -15,6 +15,7 @@ from tests.servers.urls import split_schema
 from queuectl.app import look_at
 from queuectl.paths import locate
 from queuectl.store import health_postgres
+from queuectl.store.server_schema import LATEST
 from queuectl.testing import wait_until
 
 
@@ -89,7 +90,7 @@ def test_a_standby_is_a_problem_and_can_be_looked_at() -> None:
 
     assert seen.code == 1
     assert seen.level("this server is a standby") == "problem"
-    assert seen.level("schema version 1") == "ok"
+    assert seen.level(f"schema version {LATEST}") == "ok"
 
 
 # --- rights ---------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from tests.conformance.builders import add
 
 import queuectl.store.migrate
 from queuectl.paths import Location
+from queuectl.store.migrate import migrate
 from queuectl.store.open import open_store
 from queuectl.store.sqlite_connection import SqliteConnection as Connection
 
@@ -30,10 +31,30 @@ def connect(file: Path) -> Connection:
 
 
 def old_database(file: Path, jobs: int = 50) -> Path:
-    """A database of the first schema with some jobs in it."""
+    """A database of this version's schema with some jobs in it."""
     store = open_at(file)
     add(store, *(f"j{n}" for n in range(jobs)))
     store.close()
+    return file
+
+
+def first_job(name: str) -> str:
+    """What the first version wrote for a new job."""
+    return (
+        "INSERT INTO jobs (id, command, queue, state, priority, attempts, max_retries, lost, runs, "
+        "run_at, created_at, updated_at, cancel_requested) "
+        f"VALUES ('{name}', 'echo {name}', 'default', 'pending', 0, 0, 3, 0, 0, 1000, 1000, 1000, 0)"
+    )
+
+
+def first_database(file: Path, jobs: int = 50) -> Path:
+    """A database that the first version has made, with some jobs in it."""
+    file.touch(mode=0o600)
+    connection = connect(file)
+    migrate(connection, latest=1)
+    connection.close()
+    for number in range(jobs):
+        ask(file, first_job(f"j{number}"))
     return file
 
 

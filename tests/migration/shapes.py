@@ -54,9 +54,9 @@ class Index:
 
     @property
     def lookup(self) -> tuple[str, ...]:
-        """The columns that it looks up, with one that its condition fixes in front."""
-        fixed = re.match(r"\W*(\w+) = ", self.only)
-        return (*([fixed[1]] if fixed and fixed[1] not in self.columns else []), *self.columns)
+        """The columns that it looks up, with those that its condition fixes in front."""
+        fixed = re.findall(r"(\w+) (?:= |IS NULL)", self.only)
+        return (*(column for column in fixed if column not in self.columns), *self.columns)
 
     @property
     def equalities(self) -> int:
@@ -161,10 +161,26 @@ def _shape(columns: Iterable[tuple[Any, ...]], indexes: Iterable[tuple[Any, ...]
         if collation:
             table.collations[column] = collation
     for name, unique, only, names in indexes:
-        # A generated column stands for what it is made of.
-        meant = tuple(shape[name].generated.get(column, column) for column in names)
-        shape[name].indexes.append(Index(meant, bool(unique), only))
+        # A generated column stands for what it is made of; one that is NULL for most rows, for a condition.
+        made = shape[name].generated
+        meant = tuple(_PARTIAL.get(made.get(column, ""), (made.get(column, column),))[0] for column in names)
+        conditions = [_PARTIAL[made[column]][1] for column in names if made.get(column) in _PARTIAL]
+        shape[name].indexes.append(Index(meant, bool(unique), only or " AND ".join(conditions)))
     return dict(shape)
+
+
+# What MySQL has instead of a partial index: how a column is made, what it stands for, of which rows.
+_PARTIAL = {
+    "iffinished_at is null,unique_key,NULL": (
+        "unique_key",
+        "unique_key IS NOT NULL AND finished_at IS NULL",
+    ),
+    "iffinished_at is null,schedule,NULL": ("schedule", "schedule IS NOT NULL AND finished_at IS NULL"),
+    "ifjob_group is null,NULL,state": ("state", "job_group IS NOT NULL"),
+}
+GENERATED = {"urgency": "-priority"} | dict(
+    zip(("live_key", "live_schedule", "group_state"), _PARTIAL, strict=True)
+)
 
 
 def _kind(type: str) -> str:

@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.migration.places import future, ids, old_database, open_at, version
+from tests.migration.places import first_database, future, ids, old_database, open_at, version
+
+from queuectl.store.migrate import LATEST
 
 MIGRATE = """
 import sys
@@ -37,14 +39,14 @@ def run(file: Path, latest: int, directory: str, failpoint: str = "") -> int:
 @pytest.mark.parametrize(
     ("failpoint", "left"),
     [
-        ("backup.copied", 1),
-        ("migrate.backed_up", 1),
-        ("migrate.applied", 1),
-        ("migrate.before_commit", 1),
-        ("migrate.committed", 2),
-        ("migrate.applied@2", 2),
-        ("migrate.before_commit@2", 2),
-        ("migrate.committed@2", 3),
+        ("backup.copied", LATEST),
+        ("migrate.backed_up", LATEST),
+        ("migrate.applied", LATEST),
+        ("migrate.before_commit", LATEST),
+        ("migrate.committed", LATEST + 1),
+        ("migrate.applied@2", LATEST + 1),
+        ("migrate.before_commit@2", LATEST + 1),
+        ("migrate.committed@2", LATEST + 2),
     ],
 )
 def test_killed_at_any_point_it_is_old_or_new_and_can_be_done_again(
@@ -52,25 +54,41 @@ def test_killed_at_any_point_it_is_old_or_new_and_can_be_done_again(
 ) -> None:
     file = old_database(tmp_path / "q.db")
     directory = future(tmp_path / "m", *TWO_STEPS)
-    assert run(file, 3, directory, failpoint) == -signal.SIGKILL
+    assert run(file, LATEST + 2, directory, failpoint) == -signal.SIGKILL
     assert version(file) == left
     assert len(ids(file)) == 50
-    backup = tmp_path / "q.db.before-v3"
+    backup = tmp_path / f"q.db.before-v{LATEST + 2}"
     if failpoint == "backup.copied":
         assert not backup.exists(), "half a backup must not look like one"
     else:
-        assert (version(backup), len(ids(backup))) == (1, 50)
-    assert run(file, 3, directory) == 0
-    assert (version(file), len(ids(file))) == (3, 50)
-    assert version(backup) in (1, left)
+        assert (version(backup), len(ids(backup))) == (LATEST, 50)
+    assert run(file, LATEST + 2, directory) == 0
+    assert (version(file), len(ids(file))) == (LATEST + 2, 50)
+    assert version(backup) in (LATEST, left)
     assert not list(tmp_path.glob("*.tmp*"))
 
 
-@pytest.mark.parametrize("failpoint", ["migrate.applied", "migrate.before_commit", "migrate.committed"])
+@pytest.mark.parametrize("failpoint", ["backup.copied", "migrate.applied", "migrate.before_commit"])
+def test_killed_on_the_way_from_the_first_schema_it_keeps_every_job(tmp_path: Path, failpoint: str) -> None:
+    file = first_database(tmp_path / "q.db")
+    assert run(file, 2, future(tmp_path / "m"), failpoint) == -signal.SIGKILL
+    assert (version(file), len(ids(file))) == (1, 50)
+    open_at(file).close()
+    assert (version(file), len(ids(file))) == (LATEST, 50)
+
+
+@pytest.mark.parametrize(
+    "failpoint",
+    [
+        f"migrate.{point}@{n}"
+        for n in range(1, LATEST + 1)
+        for point in ("applied", "before_commit", "committed")
+    ],
+)
 def test_killed_while_it_was_made_a_new_database_can_still_be_made(tmp_path: Path, failpoint: str) -> None:
     file = tmp_path / "q.db"
-    assert run(file, 1, future(tmp_path / "m"), failpoint) == -signal.SIGKILL
+    assert run(file, LATEST, future(tmp_path / "m"), failpoint) == -signal.SIGKILL
     store = open_at(file)
     assert store.get("anything") is None
     store.close()
-    assert version(file) == 1
+    assert version(file) == LATEST

@@ -11,9 +11,23 @@ from pathlib import Path
 import pytest
 from tests.concurrency.crew import run_together
 from tests.concurrency.roles import migrator
-from tests.migration.places import SHIPPED, ask, connect, future, ids, old_database, open_at, version
+from tests.conformance.builders import claim, register
+from tests.migration.places import (
+    SHIPPED,
+    ask,
+    connect,
+    first_database,
+    future,
+    ids,
+    old_database,
+    open_at,
+    version,
+)
+from tests.migration.shapes import shape_of_file
 
 from queuectl.core.job import ATTEMPT_COLUMNS, JOB_COLUMNS
+from queuectl.core.queue_rules import QUEUE_COLUMNS
+from queuectl.core.schedules import SCHEDULE_COLUMNS
 from queuectl.errors import SchemaTooNew, StoreCorrupt, StoreError
 from queuectl.store.messages import WORKER_COLUMNS
 from queuectl.store.migrate import LATEST, migrate, schema_version
@@ -44,7 +58,13 @@ def test_the_shipped_migrations_are_numbered_without_gaps() -> None:
 
 def test_the_columns_that_the_code_names_are_those_of_the_tables(tmp_path: Path) -> None:
     open_at(tmp_path / "q.db").close()
-    tables = {"jobs": JOB_COLUMNS, "workers": WORKER_COLUMNS, "attempts": ("job_seq", *ATTEMPT_COLUMNS)}
+    tables = {
+        "jobs": JOB_COLUMNS,
+        "workers": WORKER_COLUMNS,
+        "attempts": ("job_seq", *ATTEMPT_COLUMNS),
+        "queues": QUEUE_COLUMNS,
+        "schedules": SCHEDULE_COLUMNS,
+    }
     for table, columns in tables.items():
         stored = [row[1] for row in ask(tmp_path / "q.db", f"PRAGMA table_info({table})")]
         assert sorted(stored) == sorted(columns)
@@ -147,11 +167,11 @@ def test_a_directory_is_no_database(tmp_path: Path) -> None:
 def test_an_older_schema_is_brought_forward_after_a_backup(tmp_path: Path) -> None:
     file = old_database(tmp_path / "q.db")
     connection = connect(file)
-    assert migrate(connection, latest=2, directory=future(tmp_path / "m", NEW_COLUMN)) == 1
-    assert schema_version(connection) == 2
+    assert migrate(connection, latest=LATEST + 1, directory=future(tmp_path / "m", NEW_COLUMN)) == LATEST
+    assert schema_version(connection) == LATEST + 1
     connection.close()
-    backup = tmp_path / "q.db.before-v2"
-    assert (version(file), version(backup)) == (2, 1)
+    backup = tmp_path / f"q.db.before-v{LATEST + 1}"
+    assert (version(file), version(backup)) == (LATEST + 1, LATEST)
     assert ids(file) == ids(backup) == [f"j{n}" for n in range(50)]
     assert ask(file, "SELECT DISTINCT colour FROM jobs") == [(None,)]
     assert not list(tmp_path.glob("*.tmp*"))
@@ -161,31 +181,31 @@ def test_several_steps_are_taken_in_order_after_one_backup(tmp_path: Path) -> No
     file = old_database(tmp_path / "q.db")
     directory = future(tmp_path / "m", NEW_COLUMN, NEW_TABLE, "UPDATE jobs SET colour = 'red';")
     connection = connect(file)
-    assert migrate(connection, latest=4, directory=directory) == 1
-    assert migrate(connection, latest=4, directory=directory) == 4
+    assert migrate(connection, latest=LATEST + 3, directory=directory) == LATEST
+    assert migrate(connection, latest=LATEST + 3, directory=directory) == LATEST + 3
     connection.close()
     assert ask(file, "SELECT DISTINCT colour FROM jobs") == [("red",)]
     assert ask(file, "SELECT name FROM shades") == [("dark",)]
-    assert [path.name for path in tmp_path.glob("*before*")] == ["q.db.before-v4"]
+    assert [path.name for path in tmp_path.glob("*before*")] == [f"q.db.before-v{LATEST + 3}"]
 
 
 def test_a_fresh_database_goes_through_all_steps_without_a_backup(tmp_path: Path) -> None:
     (tmp_path / "q.db").touch()
     connection = connect(tmp_path / "q.db")
-    assert migrate(connection, latest=2, directory=future(tmp_path / "m", NEW_COLUMN)) == 0
+    assert migrate(connection, latest=LATEST + 1, directory=future(tmp_path / "m", NEW_COLUMN)) == 0
     connection.close()
-    assert version(tmp_path / "q.db") == 2
+    assert version(tmp_path / "q.db") == LATEST + 1
     assert not list(tmp_path.glob("*before*"))
 
 
 def test_the_backup_is_always_of_now_and_private(tmp_path: Path) -> None:
     file = old_database(tmp_path / "q.db")
-    stale = tmp_path / "q.db.before-v2"
+    stale = tmp_path / f"q.db.before-v{LATEST + 1}"
     stale.write_text("half of an older backup")
     before = os.umask(0)
     try:
         connection = connect(file)
-        migrate(connection, latest=2, directory=future(tmp_path / "m", NEW_COLUMN))
+        migrate(connection, latest=LATEST + 1, directory=future(tmp_path / "m", NEW_COLUMN))
         connection.close()
     finally:
         os.umask(before)
@@ -198,10 +218,10 @@ def test_a_migration_that_fails_leaves_the_old_schema_and_the_backup(tmp_path: P
     directory = future(tmp_path / "m", NEW_COLUMN + "INSERT INTO nowhere VALUES (1);")
     connection = connect(file)
     with pytest.raises(StoreError, match="nowhere"):
-        migrate(connection, latest=2, directory=directory)
+        migrate(connection, latest=LATEST + 1, directory=directory)
     connection.close()
-    assert version(file) == 1
-    assert len(ids(file)) == len(ids(tmp_path / "q.db.before-v2")) == 50
+    assert version(file) == LATEST
+    assert len(ids(file)) == len(ids(tmp_path / f"q.db.before-v{LATEST + 1}")) == 50
     store = open_at(file)
     assert store.get("j7") is not None
     store.close()
@@ -210,8 +230,37 @@ def test_a_migration_that_fails_leaves_the_old_schema_and_the_backup(tmp_path: P
 def test_many_processes_migrate_at_once_and_one_does_it(tmp_path: Path) -> None:
     file = old_database(tmp_path / "q.db")
     directory = future(tmp_path / "m", NEW_COLUMN, NEW_TABLE)
-    run_together([(migrator, (str(file), 3, directory)) for _ in range(6)])
-    assert version(file) == 3
-    assert version(tmp_path / "q.db.before-v3") == 1
+    run_together([(migrator, (str(file), LATEST + 2, directory)) for _ in range(6)])
+    assert version(file) == LATEST + 2
+    assert version(tmp_path / f"q.db.before-v{LATEST + 2}") == LATEST
     assert ask(file, "SELECT count(*) FROM shades") == [(1,)]
-    assert len(ids(file)) == len(ids(tmp_path / "q.db.before-v3")) == 50
+    assert len(ids(file)) == len(ids(tmp_path / f"q.db.before-v{LATEST + 2}")) == 50
+
+
+def test_a_database_of_the_first_version_comes_forward_with_its_jobs(tmp_path: Path) -> None:
+    file = first_database(tmp_path / "q.db")
+    before = ask(file, "SELECT * FROM jobs ORDER BY seq")
+    columns = ", ".join(str(row[1]) for row in ask(file, "PRAGMA table_info(jobs)"))
+    assert version(file) == 1
+
+    store = open_at(file, create=False)
+    register(store)
+    assert [job.id for job in claim(store, 50)] == [f"j{n}" for n in range(50)]
+    store.close()
+
+    backup = tmp_path / f"q.db.before-v{LATEST}"
+    assert (version(file), version(backup)) == (LATEST, 1)
+    assert ask(backup, f"SELECT {columns} FROM jobs ORDER BY seq") == before
+    open_at(tmp_path / "new.db").close()
+    assert shape_of_file(file) == shape_of_file(tmp_path / "new.db")
+
+
+def test_nothing_of_an_old_job_is_changed_on_the_way_forward(tmp_path: Path) -> None:
+    file = first_database(tmp_path / "q.db")
+    columns = ", ".join(str(row[1]) for row in ask(file, "PRAGMA table_info(jobs)"))
+    before = ask(file, f"SELECT {columns} FROM jobs ORDER BY seq")
+    open_at(file).close()
+    assert ask(file, f"SELECT {columns} FROM jobs ORDER BY seq") == before
+    new = sorted(set(JOB_COLUMNS) - set(columns.split(", ")))
+    assert len(new) == 10
+    assert ask(file, f"SELECT DISTINCT {', '.join(new)} FROM jobs") == [(None,) * 10]

@@ -19,6 +19,18 @@ from queuectl.store.open import open_store
 
 ENGINES = ("sqlite", "postgres", "mysql")
 
+# Written out, so that a column which the code forgets is missed here.
+OTHERS = {
+    "config": "key, value, updated_at",
+    "dependencies": "parent_seq, child_seq, kind, settled",
+    "unsettled": "seq",
+    "queues": "name, concurrency, rate, burst, rate_spent, timeout, max_retries, backoff_strategy, "
+    "backoff_base, backoff_max, retry_delay, paused_at, paused_until, pause_reason, draining, updated_at",
+    "job_groups": "name, concurrency, updated_at",
+    "schedules": "name, recurrence, zone, catch_up, overlap, job, next_at, paused_at, last_at, last_job, "
+    "fired, skipped, created_at, updated_at",
+}
+
 
 class Places:
     """Gives out fresh places; drops them at the end."""
@@ -69,10 +81,13 @@ def ask(url: str, sql: str) -> list[tuple[object, ...]]:
 
 
 def everything(url: str) -> list[object]:
-    """All jobs, attempts and settings with all their columns, by the ordinary reads of a store."""
+    """All that it holds with all its columns: jobs and attempts by the ordinary reads of a store."""
     with opened(url) as store:
-        settings = store.connection.all("SELECT key, value, updated_at FROM config ORDER BY key")
-        return [*snapshot(store), settings]
+        others = [
+            sorted(store.connection.all(f"SELECT {columns} FROM {table}"), key=repr)
+            for table, columns in OTHERS.items()
+        ]
+        return [*snapshot(store), *others]
 
 
 def rows(url: str) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Jobs, attempts and settings to be moved: ordinary ones, and awkward ones."""
+"""Rows of every table to be moved: ordinary ones, and awkward ones."""
 
 from __future__ import annotations
 
@@ -36,6 +36,16 @@ _JOB: dict[str, object] = {
     "worker_id": None,
     "claim": None,
     "cancel_requested": 0,
+    "rules": None,
+    "needs": None,
+    "unique_key": None,
+    "job_group": None,
+    "held": None,
+    "waits": None,
+    "unmet": None,
+    "schedule": None,
+    "progress": None,
+    "progress_text": None,
 }
 _ATTEMPT: dict[str, object] = {
     "job_seq": 0,
@@ -91,6 +101,21 @@ AWKWARD: list[dict[str, object]] = [
     {"id": "later", "state": "scheduled", "run_at": NOW + 10**9},
     {"id": "again", "state": "failed", "attempts": 2, "runs": 7, "last_error": "exit code 1: ✗"},
     {"id": "stopped", "state": "cancelled", "finished_at": NOW},
+    {"id": "held", "state": "blocked", "held": 1},
+    {"id": "waits", "state": "blocked", "waits": 2, "run_at": NOW + 10**9},
+    {"id": "unmet", "state": "cancelled", "waits": 1, "unmet": 1, "finished_at": NOW},
+    {"id": "grouped", "state": "blocked", "job_group": "schedule:nightly", "schedule": "nightly"},
+    {"id": "unique", "unique_key": "Schlüssel 😀 'x' \\"},
+    {"id": "unique-too", "unique_key": "schlüssel 😀 'x' \\"},
+    {"id": "was-unique", "unique_key": "Schlüssel 😀 'x' \\", "state": "dead", "finished_at": NOW},
+    {"id": "needy", "needs": "gpu=1,license=2", "progress": 100, "progress_text": "épòque 4/10 ✓"},
+    {
+        "id": "ruled",
+        "rules": '{"cpu_time": 1500, "files": 64, "memory": 1099511627776, "nice": -5, '
+        '"no_retry_on": "2", "ok_codes": "0,3", "processes": 9, "retry_on": "75,128-255"}',
+        "progress": 0,
+        "progress_text": "",
+    },
     {"id": "0=@:+_.-", "state": "completed", "finished_at": NOW, "exit_code": 0},
 ]
 
@@ -108,6 +133,83 @@ OUTPUTS: list[bytes | None] = [
 
 SETTINGS = {"max-retries": "7", "shell": "/bin/bash", "job-timeout": "1h30m"}
 
+_QUEUE: dict[str, object] = {
+    "name": "",
+    "concurrency": None,
+    "rate": None,
+    "burst": None,
+    "rate_spent": None,
+    "timeout": None,
+    "max_retries": None,
+    "backoff_strategy": None,
+    "backoff_base": None,
+    "backoff_max": None,
+    "retry_delay": None,
+    "paused_at": None,
+    "paused_until": None,
+    "pause_reason": None,
+    "draining": None,
+    "updated_at": NOW,
+}
+_SCHEDULE: dict[str, object] = {
+    "name": "",
+    "recurrence": "0 3 * * *",
+    "zone": "UTC",
+    "catch_up": "one",
+    "overlap": "skip",
+    "job": '{"command": "echo hi", "cwd": "/srv"}',
+    "next_at": NOW,
+    "paused_at": None,
+    "last_at": None,
+    "last_job": None,
+    "fired": 0,
+    "skipped": 0,
+    "created_at": NOW,
+    "updated_at": NOW,
+}
+
+
+def queue(name: str, **fields: object) -> dict[str, object]:
+    return _QUEUE | {"name": name} | fields
+
+
+def schedule(name: str, **fields: object) -> dict[str, object]:
+    return _SCHEDULE | {"name": name} | fields
+
+
+QUEUES = [
+    queue("Mail", timeout=MOST, backoff_max=MOST, retry_delay=0, updated_at=MOST),
+    queue("mail", concurrency=1_000_000, max_retries=0, backoff_strategy="linear", backoff_base=0.1),
+    queue("q" * 64, rate="100/min", burst=7, rate_spent=NOW * 1_000_000 + 1),
+    queue("stopped", paused_at=NOW, paused_until=NOW + 1, pause_reason="😀 'down' \\ "),
+    queue("drained", draining=1),
+]
+GROUPS: list[dict[str, object]] = [
+    {"name": "Schedule:nightly", "concurrency": 1_000_000, "updated_at": NOW},
+    {"name": "schedule:nightly", "concurrency": 1, "updated_at": MOST},
+    {"name": "x/y", "concurrency": 3, "updated_at": NOW},
+]
+SCHEDULES = [
+    schedule("Nightly", next_at=None, paused_at=NOW, last_at=NOW, last_job="x" * 128, fired=MOST, skipped=1),
+    schedule("nightly", zone="Europe/Berlin", catch_up="all", overlap="queue"),
+    schedule(
+        "often", recurrence="@every 10m", overlap="allow", job='{"command": "echo é😀 \\\\", "cwd": "/"}'
+    ),
+]
+DEPENDENCIES: list[dict[str, object]] = [
+    {"parent_seq": 2, "child_seq": 5, "kind": "success", "settled": None},
+    {"parent_seq": 2, "child_seq": 8, "kind": "any", "settled": 1},
+    {"parent_seq": 5, "child_seq": 2**40, "kind": "failure", "settled": 0},
+]
+UNSETTLED: list[dict[str, object]] = [{"seq": 2}, {"seq": 2**40}]
+
+# What is said about all of it when it was moved.
+AWKWARD_WORDS = (
+    f"{len(AWKWARD)} jobs, {len(OUTPUTS)} attempts, {len(SETTINGS)} settings, "
+    f"{len(DEPENDENCIES)} dependencies, {len(UNSETTLED)} unsettled jobs, "
+    f"{len(QUEUES)} queues, {len(GROUPS)} groups, {len(SCHEDULES)} schedules"
+)
+
 
 def job(seq: int, **fields: object) -> dict[str, object]:
     return _JOB | {"seq": seq, "id": f"j{seq}"} | fields
@@ -118,7 +220,7 @@ def attempt(job_seq: int, run: int = 1, **fields: object) -> dict[str, object]:
 
 
 def fill_awkwardly(url: str) -> None:
-    """Every odd value, with gaps in the numbers, and attempts of jobs."""
+    """Every odd value in every table, with gaps in the numbers."""
     jobs = [job(3 * place + 2, **fields) for place, fields in enumerate(AWKWARD)]
     attempts = [
         attempt(
@@ -129,6 +231,11 @@ def fill_awkwardly(url: str) -> None:
     insert(url, "jobs", *jobs)
     insert(url, "attempts", *attempts)
     insert(url, "config", *({"key": k, "value": v, "updated_at": NOW} for k, v in SETTINGS.items()))
+    insert(url, "dependencies", *DEPENDENCIES)
+    insert(url, "unsettled", *UNSETTLED)
+    insert(url, "queues", *QUEUES)
+    insert(url, "job_groups", *GROUPS)
+    insert(url, "schedules", *SCHEDULES)
 
 
 def fill(url: str, count: int = 300) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from tests.transfer.conftest import Cli
-from tests.transfer.places import ENGINES, Places, everything, insert, queuectl, rows
-from tests.transfer.rows import attempt, job
+from tests.transfer.places import ENGINES, Places, ask, everything, insert, queuectl, rows
+from tests.transfer.rows import attempt, job, queue, schedule
 
 JOB, ATTEMPT, SETTING = 1, 3, 4  # places in the file below; its lines are counted from 1
 
@@ -84,6 +84,30 @@ WRONG: list[tuple[int, dict[str, Any], str]] = [
     (JOB, {"seq": 0}, "line 2: seq must be at least 1, not 0"),
     (JOB, {"seq": 2}, "line 3: jobs must be in the order of seq, each once; (2,) is not"),
     (JOB, {"seq": 3}, "line 3: jobs must be in the order of seq, each once; (2,) is not"),
+    (JOB, {"rules": "memory=5"}, "line 2: rules must be JSON in a string"),
+    (JOB, {"rules": "[" * 100_000}, "line 2: rules must be JSON in a string"),
+    (JOB, {"rules": "[]"}, "line 2: rules must be an object, not a list"),
+    (JOB, {"rules": '{"colour": 1}'}, "line 2: rules have no 'colour'"),
+    (JOB, {"rules": '{"queue": "a"}'}, "line 2: rules have no 'queue'"),
+    (JOB, {"rules": '{"ok_codes": "many"}'}, "line 2: ok_codes 'many'"),
+    (JOB, {"rules": '{"ok_codes": [3, 0]}'}, 'line 2: ok_codes in rules must be written "0,3"'),
+    (JOB, {"rules": '{"memory": "1K"}'}, "line 2: memory in rules must be written 1024"),
+    (JOB, {"rules": '{"memory": 0}'}, "line 2: memory must be more than nothing"),
+    (JOB, {"rules": '{"cpu_time": "2s"}'}, "line 2: cpu_time in rules must be written 2000"),
+    (JOB, {"rules": '{"cpu_time": 999}'}, "line 2: cpu_time must be at least one second"),
+    (JOB, {"rules": '{"files": 2}'}, "line 2: files must be between"),
+    (JOB, {"rules": '{"ok_codes": "3", "retry_on": "3"}'}, "line 2: exit code 3 is both in ok_codes and in"),
+    (JOB, {"needs": "gpu"}, "line 2: needs must be written 'gpu=1'"),
+    (JOB, {"needs": "gpu=x"}, "line 2: needs 'gpu=x'"),
+    (JOB, {"unique_key": " "}, "line 2: unique_key must be text that is not empty"),
+    (JOB, {"unique_key": "x" * 192}, "line 2: unique_key is longer than 191 characters"),
+    (JOB, {"job_group": "a b"}, "line 2: group 'a b' is not allowed"),
+    (JOB, {"held": 0}, "line 2: held must be 1 or nothing, not 0"),
+    (JOB, {"unmet": 2}, "line 2: unmet must be 1 or nothing, not 2"),
+    (JOB, {"waits": 0}, "line 2: waits must be between 1 and"),
+    (JOB, {"schedule": "a b"}, "line 2: schedule name 'a b' is not allowed"),
+    (JOB, {"progress": 101}, "line 2: progress must be between 0 and 100"),
+    (JOB, {"state": "blocked"}, "line 2: the job is blocked, but by nothing"),
     (ATTEMPT, {"run": -1}, "line 4: run must be at least 1, not -1"),
     (ATTEMPT, {"output": "???"}, "line 4: output must be base64 text, not text ('???')"),
     (ATTEMPT, {"output": "aGk"}, "line 4: output must be base64 text"),
@@ -97,6 +121,89 @@ WRONG: list[tuple[int, dict[str, Any], str]] = [
     (SETTING, {"key": "_copy"}, "line 5: '_copy' is no setting"),
     (SETTING, {"value": "many"}, "the settings in the file: max-retries"),
 ]
+
+
+# The same for rows of the other tables, each behind the setting as line 6.
+WRONG_ELSEWHERE: list[tuple[str, dict[str, Any], str]] = [
+    ("dependencies", {"kind": "soon"}, "unknown kind 'soon'"),
+    ("dependencies", {"kind": ...}, "column kind of dependencies is missing"),
+    ("dependencies", {"settled": 2}, "settled must be between 0 and 1, not 2"),
+    ("dependencies", {"parent_seq": 0}, "parent_seq must be at least 1, not 0"),
+    ("dependencies", {"child_seq": -1}, "child_seq must be at least 1, not -1"),
+    ("dependencies", {"child_seq": 1}, "the job with seq 1 waits for itself"),
+    ("unsettled", {"seq": 0}, "seq must be at least 1, not 0"),
+    ("unsettled", {"seq": "1"}, "seq must be a whole number, not text ('1')"),
+    ("queues", {"name": "a/b"}, "queue name 'a/b' is not allowed"),
+    ("queues", {"rate": "fast"}, "rate of queue mail 'fast': not a rate"),
+    ("queues", {"rate": "none"}, "rate of queue mail 'none': not a rate"),
+    ("queues", {"burst": 0}, "burst"),
+    ("queues", {"rate": ..., "burst": 5}, "burst is given without a rate"),
+    ("queues", {"concurrency": 0}, "with a concurrency of 0 nothing would ever run"),
+    ("queues", {"concurrency": -1}, "concurrency must be between"),
+    ("queues", {"timeout": 0}, "timeout must be between 1 and"),
+    ("queues", {"max_retries": -1}, "max_retries must be between"),
+    ("queues", {"backoff_strategy": "soon"}, "unknown backoff_strategy 'soon'"),
+    ("queues", {"backoff_base": 0}, "backoff_base must be a number above 0"),
+    ("queues", {"backoff_max": -1}, "backoff_max must be between 0 and"),
+    ("queues", {"retry_delay": -1}, "retry_delay must be between 0 and"),
+    ("queues", {"draining": 2}, "draining must be 1 or nothing, not 2"),
+    ("queues", {"pause_reason": "x" * 501}, "the reason is longer than 500 characters"),
+    ("queues", {"updated_at": ...}, "column updated_at of queues is missing"),
+    ("job_groups", {"name": "a b"}, "group 'a b' is not allowed"),
+    ("job_groups", {"concurrency": 0}, "concurrency must be between 1 and"),
+    ("schedules", {"name": "a b"}, "schedule name 'a b' is not allowed"),
+    ("schedules", {"recurrence": "61 * * * *"}, "schedule '61 * * * *': minute '61' is not valid"),
+    ("schedules", {"recurrence": ""}, "schedule"),
+    ("schedules", {"zone": "Mars/Base"}, "time zone 'Mars/Base' is not known"),
+    ("schedules", {"catch_up": "most"}, "unknown catch-up rule 'most'"),
+    ("schedules", {"overlap": "never"}, "unknown overlap rule 'never'"),
+    ("schedules", {"overlap": ""}, "unknown overlap rule"),
+    ("schedules", {"job": "echo hi"}, "job must be JSON in a string"),
+    ("schedules", {"job": "[" * 100_000}, "job must be JSON in a string"),
+    ("schedules", {"job": "[]"}, "job must be an object, not a list"),
+    ("schedules", {"job": "{}"}, "the command is missing"),
+    ("schedules", {"job": '{"command": "a", "colour": 1}'}, "unknown field 'colour'"),
+    ("schedules", {"job": '{"command": "a", "id": "x"}'}, "the job of a schedule cannot have id"),
+    ("schedules", {"fired": -1}, "fired must be between 0 and"),
+    ("schedules", {"skipped": -1}, "skipped must be between 0 and"),
+]
+GOOD: dict[str, dict[str, Any]] = {
+    "dependencies": {"parent_seq": 1, "child_seq": 2, "kind": "success"},
+    "unsettled": {"seq": 1},
+    "queues": queue("mail", rate="100/min", burst=5, paused_at=1, pause_reason="down", draining=1),
+    "job_groups": {"name": "site", "concurrency": 2, "updated_at": 1},
+    "schedules": schedule("nightly"),
+}
+
+
+def with_row(lines: list[str], table: str, **fields: Any) -> str:
+    """The file with one more row, which is right but for these columns."""
+    row = {name: value for name, value in {**GOOD[table], **fields}.items() if value is not ...}
+    return "\n".join([*lines[:-1], json.dumps({"table": table, "row": row}), lines[-1]])
+
+
+@pytest.mark.parametrize(
+    ("table", "fields", "message"),
+    WRONG_ELSEWHERE,
+    ids=[f"{n}-{t}-{m[:30]}" for n, (t, _, m) in enumerate(WRONG_ELSEWHERE)],
+)
+def test_a_row_of_another_table_that_cannot_be(
+    table: str, fields: dict[str, Any], message: str, lines: list[str], refused: Callable[..., str]
+) -> None:
+    said = refused(with_row(lines, table, **fields), "--edited")
+    assert "line 6: " in said
+    assert message in said
+
+
+@pytest.mark.parametrize("table", GOOD)
+def test_a_row_that_was_added_by_hand(
+    table: str, lines: list[str], refused: Callable[..., str], place: Places, cli: Cli, tmp_path: Path
+) -> None:
+    assert "are not those that were exported" in refused(with_row(lines, table))
+    there = place("sqlite")
+    (tmp_path / "edited").write_text(with_row(lines, table))
+    cli("--db", there, "import", str(tmp_path / "edited"), "--edited")
+    assert ask(there, f"SELECT count(*) FROM {table}") == [(1,)]
 
 
 @pytest.mark.parametrize(
@@ -167,13 +274,15 @@ def test_a_file_that_was_edited_on_purpose(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("twice", [{"id": "j2"}, {"unique_key": "k"}])
 def test_what_only_the_engine_notices_leaves_nothing_behind(
-    engine: str, lines: list[str], place: Places, cli: Cli, tmp_path: Path
+    engine: str, twice: dict[str, str], lines: list[str], place: Places, cli: Cli, tmp_path: Path
 ) -> None:
     there = place(engine)
-    (tmp_path / "edited").write_text(changed(lines, JOB, id="j2"))
+    both = changed(changed(lines, JOB, **twice).splitlines(), JOB + 1, **twice)
+    (tmp_path / "edited").write_text(both)
     said = cli("--db", there, "import", str(tmp_path / "edited"), "--edited", code=2).err
-    assert "an id is given twice" in said
+    assert "an id is given twice, or the unique_key of two jobs that have not ended" in said
     assert rows(there) == {"jobs": 0, "attempts": 0, "config": 0}
 
 
@@ -199,3 +308,33 @@ def test_columns_that_are_missing_are_empty(
     cli("--db", there, "import", str(tmp_path / "a"))
     cli("--db", other, "import", str(tmp_path / "b"))
     assert everything(there) == everything(other)
+
+
+OLD_TABLES = ("jobs", "attempts", "config")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_export_of_the_first_schema_is_taken(
+    engine: str, lines: list[str], place: Places, cli: Cli, tmp_path: Path
+) -> None:
+    """It speaks of three tables only; what it does not have is empty."""
+    there, other = place("sqlite"), place(engine)
+    end = json.loads(lines[-1])
+    end["tables"] = {name: end["tables"][name] for name in OLD_TABLES}
+    (tmp_path / "new").write_text("\n".join(lines))
+    (tmp_path / "old").write_text("\n".join([*lines[:-1], json.dumps(end)]))
+    assert all(
+        name not in line
+        for line in (tmp_path / "old").read_text().splitlines()
+        for name in ("rules", "queues", "schedules", "job_group", "dependencies", "unsettled")
+    )
+    cli("--db", there, "import", str(tmp_path / "new"))
+    cli("--db", other, "import", str(tmp_path / "old"))
+    assert everything(there) == everything(other)
+
+
+def test_a_table_that_is_not_in_the_sums_must_be_empty(lines: list[str], refused: Callable[..., str]) -> None:
+    end = json.loads(lines[-1])
+    end["tables"] = {name: end["tables"][name] for name in OLD_TABLES}
+    content = with_row([*lines[:-1], json.dumps(end)], "dependencies")
+    assert "the dependencies are not those that were exported" in refused(content)

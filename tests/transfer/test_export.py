@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.transfer.conftest import Cli
 from tests.transfer.places import ENGINES, Places, change, everything, insert, killed_at, queuectl, rows
-from tests.transfer.rows import AWKWARD, OUTPUTS, SETTINGS, fill, fill_awkwardly, job
+from tests.transfer.rows import AWKWARD, AWKWARD_WORDS, fill, fill_awkwardly, job
 
 from queuectl.app import export_queue
 from queuectl.errors import QueuectlError
@@ -26,10 +26,8 @@ def test_there_and_back(source: str, target: str, place: Places, cli: Cli, tmp_p
     here, there = place(source), place(target)
     fill_awkwardly(here)
     file = str(tmp_path / "queue.jsonl")
-    words = f"{len(AWKWARD)} jobs, {len(OUTPUTS)} attempts, {len(SETTINGS)} settings"
-
-    assert cli("--db", here, "export", file).out == f"✓ {words} exported to {file}\n"
-    assert cli("--db", there, "import", file).out.startswith(f"✓ {words} imported and verified: ")
+    assert cli("--db", here, "export", file).out == f"✓ {AWKWARD_WORDS} exported to {file}\n"
+    assert cli("--db", there, "import", file).out.startswith(f"✓ {AWKWARD_WORDS} imported and verified: ")
 
     assert everything(there) == everything(here)
     cli("--db", there, "export", file + "2")

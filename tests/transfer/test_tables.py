@@ -7,7 +7,7 @@ import json
 import pytest
 from tests.samples import NOW, short
 from tests.transfer.places import ENGINES, Places, insert, opened
-from tests.transfer.rows import AWKWARD, attempt, fill_awkwardly, job
+from tests.transfer.rows import AWKWARD, DEPENDENCIES, QUEUES, SCHEDULES, attempt, fill_awkwardly, job
 
 from queuectl.core.tables import ATTEMPTS, CONFIG, JOBS, TABLES, Sealer, Table
 from queuectl.errors import InvalidInput
@@ -41,6 +41,7 @@ def test_checksums_do_not_depend_on_the_engine(place: Places) -> None:
             seals.append(seal_all(store))
     assert seals[0] == seals[1] == seals[2]
     assert seals[0]["jobs"].rows == len(AWKWARD)
+    assert all(seal.rows > 1 for seal in seals[0].values())
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -85,6 +86,11 @@ def test_what_is_encoded_is_decoded() -> None:
         assert JOBS.decode(json.loads(text)) == row
     row = values(ATTEMPTS, attempt(1, output=bytes(range(256))))
     assert ATTEMPTS.decode(json.loads(ATTEMPTS.encode(row))) == row
+    for table, rows in (("queues", QUEUES), ("schedules", SCHEDULES), ("dependencies", DEPENDENCIES)):
+        known = next(known for known in TABLES if known.name == table)
+        for fields in rows:
+            row = values(known, fields)
+            assert known.decode(json.loads(known.encode(row))) == row
 
 
 def test_null_and_empty_are_not_the_same() -> None:

@@ -145,9 +145,48 @@ def test_a_job_pasted_back_as_it_was_printed_is_accepted(argv: str | None) -> No
     printed = json.loads(json.dumps(stored.to_dict()))
     notes: list[str] = []
     job = job_from_fields(printed, defaults(cwd="/elsewhere"), notes.append)
-    for name in set(NewJob.__slots__) - {"env", "made"}:
+    for name in set(NewJob.__slots__) - {"env", "made", "own_retries", "conditions"}:
         assert getattr(job, name) == getattr(stored, name), name
+    assert job.own_retries
+    assert job.conditions is None
     assert len(notes) == len(set(printed) & SET_BY_QUEUE)
+
+
+def test_the_conditions_of_a_job_pasted_back_as_it_was_printed_are_accepted() -> None:
+    rules: dict[str, object] = {
+        "retry_on": "75,128-255",
+        "no_retry_on": "2",
+        "ok_codes": "0,3",
+        "memory": 512 << 20,
+        "cpu_time": 1_500,
+        "files": 64,
+        "processes": 9,
+        "nice": -5,
+    }
+    stored = claimed_job(
+        rules=json.dumps(rules),
+        needs="gpu=1,license=2",
+        unique_key="Schlüssel 'x'",
+        job_group="site/a",
+        held=1,
+        waits=2,
+        schedule="nightly",
+        progress=40,
+        progress_text="epoch 4/10",
+    )
+    printed = json.loads(json.dumps({**stored.to_dict(), "depends_on": ["a", "b"]}))  # as `show` does
+    notes: list[str] = []
+    job = job_from_fields(printed, defaults(), notes.append)
+    mine = job.conditions
+    assert mine is not None
+    assert mine.rules == rules
+    assert (mine.needs, mine.unique_key, mine.group) == (stored.needs, stored.unique_key, stored.job_group)
+    assert mine.after == [("success", "a"), ("success", "b")]
+    # What the queue has made of it stays with the old one.
+    assert (mine.held, mine.schedule) == (False, None)
+    ignored = {note.split("'")[1] for note in notes}
+    assert ignored == set(printed) & SET_BY_QUEUE
+    assert ignored >= {"held", "waits", "schedule", "progress", "progress_text"}
 
 
 def test_a_masked_environment_is_not_taken_for_the_real_one() -> None:

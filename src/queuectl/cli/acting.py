@@ -31,7 +31,7 @@ _FIRST_IDS = 10
 class Action:
     """One thing that can be done to jobs: how, from which states, and the words for it."""
 
-    __slots__ = ("done", "many", "one", "settle", "sources", "vanishes", "verb")
+    __slots__ = ("done", "example", "held", "many", "one", "settle", "sources", "vanishes", "verb")
 
     def __init__(
         self,
@@ -43,6 +43,8 @@ class Action:
         many: Callable[[Queue, JobFilter], int],
         settle: Callable[[Queue, Sequence[Job]], list[Job | QueuectlError]] | None = None,
         vanishes: bool = False,
+        held: bool | None = None,
+        example: str = "--queue mail",
     ) -> None:
         self.verb = verb  # "cancel", for questions
         self.done = done  # "cancelled", for answers
@@ -51,6 +53,11 @@ class Action:
         self.many = many
         self.settle = settle or _as_they_are  # waits for what goes on in the background
         self.vanishes = vanishes  # the jobs are gone afterwards
+        self.held = held  # True: only for held jobs, False: only for others
+        self.example = example  # of a filter
+
+    def fits(self, job: Job) -> bool:
+        return job.state in self.sources and self.held in (None, bool(job.held))
 
 
 def _as_they_are(_queue: Queue, jobs: Sequence[Job]) -> list[Job | QueuectlError]:
@@ -72,7 +79,9 @@ def act(queue: Queue, options: argparse.Namespace, action: Action) -> int:
     if options.ids and filtered:
         raise InvalidInput("both ids and a filter are given", "give one of the two")
     if not options.ids and not filtered:
-        raise InvalidInput(f"which jobs to {action.verb}?", "give ids, a filter like --queue mail, or --all")
+        raise InvalidInput(
+            f"which jobs to {action.verb}?", f"give ids, a filter like {action.example}, or --all"
+        )
     if options.ids:
         return _on_ids(queue, options, action)
     return _on_filter(queue, options, action)
@@ -107,7 +116,7 @@ def _on_ids(queue: Queue, options: argparse.Namespace, action: Action) -> int:
     single = len(set(options.ids)) == 1
     if options.dry_run:
         jobs, worst = each(options.ids, queue.get, as_json=options.json)
-        possible = [job for job in jobs if job.state in action.sources]
+        possible = [job for job in jobs if action.fits(job)]
         _say_dry(action, len(possible), [job.id for job in possible], as_json=options.json)
         return worst
     jobs, worst = each(options.ids, lambda id: action.one(queue, id), as_json=options.json)
@@ -181,7 +190,9 @@ def _possible(filter: JobFilter, action: Action) -> JobFilter:
             f"cannot {action.verb} jobs that are {' or '.join(filter.states)}",
             "only these: " + ", ".join(action.sources),
         )
-    return in_states(filter, wanted)
+    narrowed = in_states(filter, wanted)
+    narrowed.held = action.held
+    return narrowed
 
 
 def _afterwards(queue: Queue, job: Job, action: Action) -> Job:

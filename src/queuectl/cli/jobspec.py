@@ -11,15 +11,16 @@ from queuectl.clock import SYSTEM_CLOCK
 from queuectl.core.spec import FIELDS, Defaults, job_from_fields
 from queuectl.errors import InvalidInput
 
-
 _LISTS = ("after", "after_any", "after_fail", "needs")  # options that may be repeated, each with a list
 
 
-def add_job_options(parser: Parser) -> None:
-    group = parser.add_argument_group("the job")
+def add_job_options(parser: Parser, *, single: bool = True) -> None:
+    """`single`: also what only one job can have, not each of many alike."""
+    group = parser.add_argument_group("the job" if single else "each job")
     add = group.add_argument
-    add("--id", help="its id (default: one is made)")
-    add("--command", "-c", "--cmd", metavar="LINE", help="the shell line, instead of words")
+    if single:
+        add("--id", help="its id (default: one is made)")
+        add("--command", "-c", "--cmd", metavar="LINE", help="the shell line, instead of words")
     add("--queue", "-q", metavar="NAME", help="the queue (default: default)")
     add("--priority", "-p", type=_number, metavar="N", help="higher runs first (default: 0)")
     add("--delay", metavar="TIME", help="run it that much later: 10m, 1h30m")
@@ -33,20 +34,21 @@ def add_job_options(parser: Parser) -> None:
     add("--tag", "-t", action="append", dest="tags", metavar="T", help="a tag; may be repeated")
     add("--env", "-e", action="append", metavar="K=V", help="set a variable, or K: take its value here")
     add("--cwd", metavar="DIR", help="where it runs (default: here)")
-    _add_conditions(parser)
+    _add_conditions(parser, single=single)
     hidden(group, "--max-attempts", "--max-tries", dest="max_attempts", type=_number)
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND")
 
 
-def _add_conditions(parser: Parser) -> None:
+def _add_conditions(parser: Parser, *, single: bool) -> None:
     add = parser.add_argument_group("when and how it may run").add_argument
     add("--after", "--depends-on", action="append", metavar="ID", help="only after this job has succeeded")
     add("--after-any", action="append", metavar="ID", help="after this job has ended, however that was")
     add("--after-fail", action="append", metavar="ID", help="only after this job has failed for good")
-    add("--on-success", metavar="LINE", help="a command to run when this job has succeeded")
-    add("--on-failure", metavar="LINE", help="a command to run when this job has failed for good")
-    add("--unique-key", metavar="KEY", help="at most one job with this key waits or runs")
-    add("--if-live", choices=("skip", "replace", "fail"), help="what if there is one (default: fail)")
+    if single:
+        add("--on-success", metavar="LINE", help="a command to run when this job has succeeded")
+        add("--on-failure", metavar="LINE", help="a command to run when this job has failed for good")
+        add("--unique-key", metavar="KEY", help="at most one job with this key waits or runs")
+        add("--if-live", choices=("skip", "replace", "fail"), help="what if there is one (default: fail)")
     add("--group", metavar="NAME", help="a group, of which only so many jobs run at once")
     add("--group-limit", type=_number, metavar="N", help="how many that is (default: 1, or as it was set)")
     add("--hold", action="store_true", default=None, help="do not run it until: queuectl release ID")
@@ -61,9 +63,11 @@ def _add_conditions(parser: Parser) -> None:
     add("--needs", action="append", metavar="R=N", help="resources of a worker: gpu=1")
 
 
-def parse_words(parser: Parser, words: list[str]) -> argparse.Namespace:
+def parse_words(
+    parser: Parser, words: list[str], namespace: argparse.Namespace | None = None
+) -> argparse.Namespace:
     """Options end at the first word of the command; but after a whole shell line or JSON they go on."""
-    options = parser.parse_args(words)
+    options = parser.parse_args(words, namespace=namespace)
     rest = options.words
     if len(rest) > 1 and rest[0] != "--" and rest[1].startswith("-") and is_whole(rest[0]):
         options = parser.parse_args(rest[1:], namespace=_without_words(options))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from queuectl.cli.output import is_terminal, plural, print_json_array, print_table, say
 from queuectl.cli.selection import number
+from queuectl.core.states import PROCESSING
 from queuectl.errors import InvalidInput
 
 TYPE_CHECKING = False
@@ -63,6 +64,13 @@ def print_jobs(
 def every_job(queue: Queue, filter: JobFilter) -> Iterator[Job]:
     """All jobs of a filter, oldest first; jobs that come meanwhile are found too."""
     return _by_key(queue, filter, limit=None, offset=0, after=None, descending=False)
+
+
+def progress_of(job: Job) -> str | None:
+    """What a running command has said about itself; what an earlier run said does not matter any more."""
+    if job.state != PROCESSING or job.progress is None:
+        return None
+    return f"{job.progress}% {job.progress_text or ''}".rstrip()
 
 
 def _chosen(queue: Queue, filter: JobFilter, options: argparse.Namespace, limit: int | None) -> Iterator[Job]:

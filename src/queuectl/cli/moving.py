@@ -40,10 +40,13 @@ class Bar:
 
 
 def in_words(seals: Seals) -> str:
-    """`3 jobs, 5 attempts, 1 setting`"""
-    from queuectl.core.tables import TABLES
+    """`3 jobs, 5 attempts, 1 setting`, and what only some queues have."""
+    from queuectl.core.tables import ATTEMPTS, CONFIG, JOBS, TABLES
 
-    return ", ".join(plural(seals[table.name].rows, table.noun) for table in TABLES)
+    counts = [(table, seals[table.name].rows) for table in TABLES]
+    return ", ".join(
+        table.counted(rows) for table, rows in counts if rows or table in (JOBS, ATTEMPTS, CONFIG)
+    )
 
 
 def as_json(seals: Seals) -> dict[str, object]:

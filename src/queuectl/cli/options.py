@@ -129,6 +129,6 @@ def subcommand(
 def _unknown_subcommand(word: str, known: Sequence[str], command: str) -> InvalidInput:
     from difflib import get_close_matches
 
-    near = get_close_matches(word, known, n=1, cutoff=0.5)
+    near = get_close_matches(word, known, n=1, cutoff=0.6)
     hint = f"did you mean: queuectl {command} {near[0]}" if near else "choose: " + ", ".join(known)
     return InvalidInput(f"unknown command {command + ' ' + word[:40]!r}", hint)

@@ -49,3 +49,48 @@ class Counter:
         if self._shown != self._begin:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+class Bar:
+    """How much of a known number has ended, and when the rest will have, on stderr.
+
+    Others may write to the same terminal: they call `clear` first.
+    """
+
+    __slots__ = ("_begin", "_done", "_first", "_latest", "_line", "_shown")
+
+    def __init__(self) -> None:
+        self._begin = self._latest = time.monotonic()  # the latest end
+        self._done = 0
+        self._first: int | None = None  # what had ended before we looked says nothing about the pace
+        self._line = ""
+        self._shown = 0.0
+
+    def __call__(self, done: int, total: int, note: str = "") -> None:
+        now = time.monotonic()
+        self._first = done if self._first is None else self._first
+        if done != self._done:
+            self._done, self._latest = done, now
+        if now - self._shown < _EVERY_SECONDS:
+            return
+        self._shown = now
+        line = f"{_bar(done / max(total, 1))}{done:,} of {total:,} ended{note}{self._eta(done, total, now)}"
+        if line != self._line:
+            self._line = line
+            sys.stderr.write(f"\r{line}\x1b[K")
+            sys.stderr.flush()
+
+    def _eta(self, done: int, total: int, now: float) -> str:
+        from queuectl.core.durations import format_duration
+
+        ended = done - (self._first or 0)
+        if ended < 1 or done >= total:
+            return ""
+        left = (self._latest - self._begin) / ended * (total - done) - (now - self._latest)
+        return f", {format_duration(max(round(left), 1) * 1000)} left"
+
+    def clear(self) -> None:
+        if self._line:
+            self._line, self._shown = "", 0.0
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

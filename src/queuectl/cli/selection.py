@@ -69,6 +69,7 @@ def in_states(filter: JobFilter, wanted: tuple[str, ...]) -> JobFilter:
         text=filter.text,
         created_after=filter.created_after,
         created_before=filter.created_before,
+        held=filter.held,
     )
 
 

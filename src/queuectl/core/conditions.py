@@ -33,6 +33,7 @@ class Conditions:
         "group",
         "group_limit",
         "held",
+        "instead",
         "name",
         "needs",
         "on_failure",
@@ -51,11 +52,13 @@ class Conditions:
         self.group: str | None = None
         self.group_limit: int | None = None
         self.held = False
-        self.after: list[tuple[str, str]] = []  # what of which job: its id, or its name in the same batch
+        # What of which job: its id, its name in the same batch, or the new job itself.
+        self.after: list[tuple[str, str | NewJob]] = []
         self.name: str | None = None  # what other jobs of the same batch may call it
         self.on_success: str | None = None  # commands of jobs to follow
         self.on_failure: str | None = None
         self.schedule: str | None = None
+        self.instead: str | None = None  # the live job with its key, if it was left out for that
 
 
 def conditions(job: NewJob) -> Conditions:
@@ -128,7 +131,9 @@ def _set_unique_key(job: NewJob, value: object, _: Defaults) -> None:
 def _set_unique_rule(job: NewJob, value: object, _: Defaults) -> None:
     if value is not None:
         if value not in UNIQUE_RULES:
-            raise InvalidInput(f"unknown rule {str(value)[:40]!r} for if_live", "choose skip, replace or fail")
+            raise InvalidInput(
+                f"unknown rule {str(value)[:40]!r} for if_live", "choose skip, replace or fail"
+            )
         conditions(job).unique_rule = str(value)
 
 
@@ -163,29 +168,40 @@ def _after(kind: str, what: str) -> Callable[[NewJob, object, Defaults], None]:
         after = conditions(job).after
         known = {ref for _, ref in after}
         for word in words:
-            ref = check_id(word.strip() if isinstance(word, str) else word)
+            ref = _within(what, check_id, word.strip() if isinstance(word, str) else word)
             if ref not in known:
                 known.add(ref)
                 after.append((kind, ref))
             elif (kind, ref) not in after:
                 raise InvalidInput(f"{ref} is given as two kinds of dependency", "give it once")
         if len(after) > _MOST_PARENTS:
-            raise InvalidInput(f"{len(after):,} dependencies are too many", f"at most {_MOST_PARENTS:,}")
+            raise InvalidInput(
+                f"{what}: {len(after):,} dependencies are too many", f"at most {_MOST_PARENTS:,}"
+            )
 
     return setter
 
 
 def _set_name(job: NewJob, value: object, _: Defaults) -> None:
     if value is not None:
-        conditions(job).name = check_id(value)
+        conditions(job).name = _within("name", check_id, value)
 
 
 def _command(name: str) -> Callable[[NewJob, object, Defaults], None]:
     def setter(job: NewJob, value: object, _: Defaults) -> None:
         if value is not None:
-            setattr(conditions(job), name, check_command(value))
+            setattr(conditions(job), name, _within(name, check_command, value))
 
     return setter
+
+
+def _within(what: str, check: Callable[[object], str], value: object) -> str:
+    """A check that knows nothing of the field, with its name in front of what it says."""
+    try:
+        return check(value)
+    except InvalidInput as error:
+        error.message = f"{what}: {error.message}"
+        raise
 
 
 def _text(value: object, what: str) -> str:
@@ -194,7 +210,9 @@ def _text(value: object, what: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise InvalidInput(f"{what} contains a lone surrogate, which is not text", "use valid UTF-8") from None
+        raise InvalidInput(
+            f"{what} contains a lone surrogate, which is not text", "use valid UTF-8"
+        ) from None
     return value
 
 
@@ -233,7 +251,9 @@ def check_conditions(raw: dict[str, object], job: NewJob) -> None:
     for one, other in (("retry_on", "no_retry_on"), ("ok_codes", "retry_on"), ("ok_codes", "no_retry_on")):
         both = common(_rule(mine, one), _rule(mine, other))
         if both:
-            raise InvalidInput(f"exit code {both[0]} is both in {one} and in {other}", "name it in one of them")
+            raise InvalidInput(
+                f"exit code {both[0]} is both in {one} and in {other}", "name it in one of them"
+            )
     if mine.group_limit is not None and mine.group is None:
         raise InvalidInput("group_limit is given without a group", "give group too")
     if raw.get("if_live") is not None and mine.unique_key is None:

@@ -123,11 +123,13 @@ def _set_priority(job: NewJob, value: object, _: Defaults) -> None:
 def _set_max_retries(job: NewJob, value: object, _: Defaults) -> None:
     if value is not None:
         job.max_retries = check_int(value, "max_retries", 0, MAX_RETRIES)
+        job.own_retries = True
 
 
 def _set_max_attempts(job: NewJob, value: object, _: Defaults) -> None:
     if value is not None:
         job.max_retries = check_int(value, "max_attempts", 1, MAX_RETRIES + 1) - 1
+        job.own_retries = True
 
 
 def _set_strategy(job: NewJob, value: object, _: Defaults) -> None:

@@ -35,6 +35,7 @@ class NewJob:
         "id",
         "made",
         "max_retries",
+        "own_retries",
         "priority",
         "queue",
         "retry_delay",
@@ -51,6 +52,7 @@ class NewJob:
         self.queue = DEFAULT_QUEUE
         self.priority = 0
         self.max_retries = max_retries
+        self.own_retries = False  # it says so itself, and its queue has no say in it
         self.backoff_strategy: str | None = None  # None: as configured when it fails
         self.backoff_base: float | None = None
         self.backoff_max: int | None = None
@@ -205,7 +207,6 @@ class Job:
             "last_error": self.last_error,
             "worker_id": self.worker_id,
         }
-
 
     def _conditions(self) -> dict[str, object]:
         """When and how it may run; what nobody has set is left out."""

@@ -56,7 +56,11 @@ class Policy:
 
 
 def decide(job: Job, outcome: Outcome, policy: Policy, *, now: int, random: float = 0.0) -> Report:
-    """The next state of a job after this outcome. `job` is as it was claimed."""
+    """The next state of a job after this outcome. `job` is as it was claimed.
+
+    A code that the job calls a success makes the outcome one.
+    """
+    final = job.rules is not None and outcome.kind == kinds.FAILED and _heed_exit_code(job, outcome)
     if outcome.kind == kinds.SUCCEEDED:
         return Report(job, outcome, COMPLETED)
     if outcome.kind == kinds.CANCELLED or job.cancel_requested:
@@ -66,6 +70,8 @@ def decide(job: Job, outcome: Outcome, policy: Policy, *, now: int, random: floa
         report = Report(job, outcome, PENDING)
         report.attempts = job.attempts - 1
         return report
+    if final:
+        return _not_again(job, outcome)
     return _failed(job, outcome, policy, now=now, random=random)
 
 
@@ -75,6 +81,36 @@ def cancelled(report: Report) -> Report:
     report.error = report.error or "cancelled"
     started = report.outcome.kind != kinds.UNSTARTED
     report.attempts = report.attempt if started else report.attempt - 1
+    return report
+
+
+def _heed_exit_code(job: Job, outcome: Outcome) -> bool:
+    """Whether the job's rules for exit codes forbid another try; what they call a success becomes one."""
+    code = _code(outcome)
+    if code is None:
+        return False
+    from queuectl.core import exit_codes
+
+    said = exit_codes.verdict(
+        code,
+        retry_on=job.rule("retry_on"),
+        no_retry_on=job.rule("no_retry_on"),
+        ok_codes=job.rule("ok_codes"),
+    )
+    if said == exit_codes.SUCCESS:
+        outcome.kind, outcome.error = kinds.SUCCEEDED, None
+    return said == exit_codes.DEAD
+
+
+def _code(outcome: Outcome) -> int | None:
+    """As a shell would give it: death by signal n is 128 + n."""
+    return outcome.exit_code if outcome.signal is None else 128 + outcome.signal
+
+
+def _not_again(job: Job, outcome: Outcome) -> Report:
+    report = Report(job, outcome, DEAD)
+    why = f"exit code {_code(outcome)} is not to be retried"
+    report.error = f"{outcome.error} ({why})" if outcome.error else why
     return report
 
 
@@ -93,6 +129,8 @@ def _failed(job: Job, outcome: Outcome, policy: Policy, *, now: int, random: flo
         # The first loss is most likely the worker's fault: run again at once. From the second on
         # the job itself is suspect and waits like any failure.
         report.state = PENDING
+    elif outcome.retry_at is not None:
+        report.run_at = outcome.retry_at
     else:
         report.run_at = now + delay_ms(backoff_of(job, policy.backoff), job.attempts, random)
     return report

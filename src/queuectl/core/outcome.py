@@ -26,6 +26,7 @@ class Outcome:
         "output",
         "output_bytes",
         "output_dropped",
+        "retry_at",
         "signal",
         "started_at",
     )
@@ -43,3 +44,4 @@ class Outcome:
         self.output_bytes = 0
         self.output_dropped = 0
         self.log: str | None = None
+        self.retry_at: int | None = None  # when the command itself wants to be tried again

@@ -42,8 +42,8 @@ MAX_AT_ONCE = 1_000  # firings that one call of `due` hands out
 MAX_COUNTED = 1_000  # missed firings are counted up to here
 
 RECURRENCE_FORMS = (
-    'Write five cron fields (minute, hour, day, month, weekday) like "0 3 * * *", or @hourly, @daily, '
-    "@weekly, @monthly, @yearly, or @every 10m."
+    'Write five cron fields (minute, hour, day, month, weekday) in quotes, like "0 3 * * *", or @hourly, '
+    "@daily, @weekly, @monthly, @yearly, or @every 10m."
 )
 
 _MACROS = {

@@ -60,6 +60,7 @@ class Table:
         "name",
         "names",
         "noun",
+        "nouns",
         "numbered",
         "private",
     )
@@ -76,6 +77,7 @@ class Table:
     ) -> None:
         self.name = name
         self.noun = noun  # what people call one row
+        self.nouns = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
         self.columns = tuple(Column(*item) for item in annotations.items())
         self.names = tuple(annotations)
         self.key = key
@@ -87,6 +89,10 @@ class Table:
 
     def key_of(self, row: Sequence[object]) -> Row:
         return tuple(row[self._places[column]] for column in self.key)
+
+    def counted(self, rows: int) -> str:
+        """`1 job`, `3,000 jobs`."""
+        return f"{rows:,} {self.noun if rows == 1 else self.nouns}"
 
     def encode(self, row: Sequence[object]) -> str:
         """The same text for the same row, whatever engine it comes from.
@@ -127,7 +133,7 @@ DEPENDENCIES = Table(
     {"parent_seq": "int", "child_seq": "int", "kind": "str", "settled": "int | None"},
     key=("parent_seq", "child_seq"),
 )
-UNSETTLED = Table("unsettled", "job with news", {"seq": "int"}, key=("seq",))
+UNSETTLED = Table("unsettled", "unsettled job", {"seq": "int"}, key=("seq",))
 QUEUES = Table(
     "queues",
     "queue",

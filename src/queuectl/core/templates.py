@@ -1,13 +1,15 @@
 """The command of `map` for each input: GNU parallel's replacement strings, read once, filled in often.
 
 In a shell line a value is quoted as its place there needs it; in an argument list it goes in as it
-is. Where the inputs come from is left to `inputs`, what a command may hold to `fields`.
+is. Where the inputs come from is left to `inputs`, quoting to `shellquoting`, what a command may hold to
+`fields`.
 """
 
 from __future__ import annotations
 
 import re
 
+from queuectl.core.shellquoting import QUOTES, places
 from queuectl.errors import InvalidInput
 
 TYPE_CHECKING = False
@@ -230,8 +232,8 @@ def _shell_line(template: str, parser: _Parser) -> Fill:
     texts, slots = parser.parse(template)
     if not slots:
         texts, slots = [template.rstrip("\n") + " ", ""], [parser.all_columns(parser.replacement)]
-    places = _places("\0".join(texts), slots)
-    fills = [_fill(slot, _QUOTES[place]) for slot, place in zip(slots, places, strict=True)]
+    found = places("\0".join(texts), [slot.text for slot in slots])
+    fills = [_fill(slot, QUOTES[place]) for slot, place in zip(slots, found, strict=True)]
     return _joined(texts, fills)
 
 
@@ -259,98 +261,3 @@ def _argument(texts: list[str], slots: list[_Slot]) -> FillWords:
         return lambda row, _: [change(value) for value in row]
     fill = _joined(texts, [_fill(slot, str) for slot in slots])
     return lambda row, number: [fill(row, number)]
-
-
-# --- Quoting for the shell
-
-_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-")
-_ESCAPED = str.maketrans({character: "\\" + character for character in '\\"$`'})
-
-
-def _in_single_quotes(value: str) -> str:
-    return value.replace("'", "'\"'\"'")
-
-
-def _in_double_quotes(value: str) -> str:
-    return value.translate(_ESCAPED)
-
-
-def _quoted(value: str) -> str:
-    if value and _SAFE.issuperset(value):
-        return value
-    return f"'{_in_single_quotes(value)}'"
-
-
-_QUOTES = {"": _quoted, "'": _in_single_quotes, '"': _in_double_quotes}
-
-# What the shell reads next, by the token that opened the place where it is. NUL marks a slot.
-_VARIABLE = r"\$\{(?:[^{}'\"`$\\\0]|\$(?![({'\"\0])|\\[^{}'\"\0])*\}|\$\{"  # whole if it is a simple one
-_ANYWHERE = rf"\\[^\0]|\$\$|[\\$]\0|{_VARIABLE}|\$\(|[\"`\0]"
-_IN_PLAIN = rf"{_ANYWHERE}|\$'|[()']|(?<![^\s;|&()])#|(?<!<)<<(?!<)-?\s*['\"\\A-Za-z_]|\bcase\b"
-_IN_QUOTES = {
-    "'": r"['\0]",
-    '"': _ANYWHERE,
-    "${": rf"{_ANYWHERE}|\$'|['}}]",
-    "`": r"\\[^\0]|[`\0]",
-    "$'": r"\\[^\0]|['\0]",
-    "#": r"[\n\0]",
-}
-_CLOSED_BY = {"'": "'", '"': '"', "`": "`", "$'": "'", "#": "\n", "(": ")", "$(": ")", "${": "}"}
-_NO_PLACE = {
-    "\\": "behind a backslash",
-    "$": "behind a $",
-    "`": "in backticks",
-    "$'": "in $'…'",
-    "#": "in a comment",
-}
-
-
-def _places(line: str, slots: list[_Slot]) -> list[str]:
-    """The quotes around each slot: '' (none), "'" or '"'.
-
-    People write "{}" as well as {}: a value quoted for the wrong place would end the quotes, and
-    the rest of a file name would run as a command. So a place that we cannot judge is refused.
-    """
-    places: list[str] = []
-    opened = [""]
-    at = 0
-    while match := re.compile(_IN_QUOTES.get(opened[-1], _IN_PLAIN)).search(line, at):
-        token, at, inside = match[0], match.end(), opened[-1]
-        if token[-1] == "\0":
-            _check_place(slots[len(places)], inside if token == "\0" else token[0])
-            places.append(inside if inside in _QUOTES else "")
-        elif token == _CLOSED_BY.get(inside):
-            opened.pop()
-        elif _is_beyond_us(token, opened):
-            if len(places) < len(slots):
-                raise _refused(slots[len(places)], f"after {token}")
-            return places
-        elif token in _CLOSED_BY:
-            opened.append(token)
-    if opened[-1] in _IN_QUOTES and opened[-1] != "#":
-        raise InvalidInput(f"the command has a {opened[-1]} that is not closed", "check its quotes")
-    return places
-
-
-def _is_beyond_us(token: str, opened: list[str]) -> bool:
-    """A here-document has its own rules, and so have "${x:-…}" and the `)` of a case in "$(…)".
-
-    And shells disagree on where $'\\'' ends.
-    """
-    if token == "${":
-        return opened[-1] == '"'
-    if token == "\\'":
-        return opened[-1] == "$'"
-    return token.startswith("<<") or (token == "case" and '"' in opened)
-
-
-def _check_place(slot: _Slot, place: str) -> None:
-    if place in _NO_PLACE:
-        raise _refused(slot, _NO_PLACE[place])
-
-
-def _refused(slot: _Slot, where: str) -> InvalidInput:
-    return InvalidInput(
-        f"{slot.text} stands {where}, where a value cannot be quoted safely",
-        f"move it, or put the command into a script and write: ./script {slot.text}",
-    )

@@ -89,7 +89,7 @@ def backlog(queues: Sequence[Waiting], living: Sequence[Worker], now: int) -> li
 
 
 def _waiting(queue: Waiting, living: Sequence[Worker], now: int) -> Finding | None:
-    serving = [w for w in living if w.queues is None or queue.queue in w.queues.split(",")]
+    serving = [worker for worker in living if worker.serves(queue.queue)]
     age = now - queue.oldest
     what = f"queue {queue.queue}: {health.count(queue.jobs, 'job')} waiting, the oldest for {format_age(age)}"
     if not serving:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from queuectl.store.messages import Ask, Exchange, JobFilter, Orders, Stats, Worker
     from queuectl.store.queues import Queues
     from queuectl.store.schedules import Schedules
+    from queuectl.store.surroundings import Surroundings
 
 
 class JobStore(Protocol):
@@ -34,6 +35,12 @@ class JobStore(Protocol):
     ) -> Exchange: ...
 
     def finish(self, reports: Sequence[Report], worker_id: str, host: str, now: int) -> list[Report]: ...
+
+    def settle(self, now: int) -> None:
+        """Tell everybody who waits for jobs that have ended."""
+        ...
+
+    def has_queue_rules(self) -> bool: ...
 
     def has_work(self, now: int) -> bool: ...
 
@@ -148,6 +155,8 @@ class Store(JobStore, ReadStore, WorkerStore, ConfigStore, Protocol):
     def links(self) -> Links: ...
 
     def editing(self) -> Editing: ...
+
+    def surroundings(self) -> Surroundings: ...
 
     def be_patient(self, busy_ms: int, answer_ms: int | None = None) -> None:
         """How long to wait for others, and for any answer, from now on."""

@@ -21,7 +21,12 @@ class Dialect:
     keep = ""  # one row against being changed; others may keep it as well
     claim_from = "jobs"
     due_from = "jobs"
-    claim_order = "priority DESC, run_at, seq"
+    order = "priority DESC, run_at, seq"
+    claim_order = order  # the same within a queue, in the words of the index
+    queue_order: tuple[str, ...] = ("queue",)  # of pending jobs without needs
+    live_key = "unique_key"  # of jobs that have not ended: the column that the index of unique keys has
+    group_state = "state"  # of jobs with a group: the column that the index of groups has
+    live_schedule = "schedule = ? AND finished_at IS NULL"  # jobs of a schedule that have not ended
     contains = "instr({0}, {1}) > 0"
 
     def these(self, column: str, numbers: Sequence[object]) -> tuple[str, tuple[object, ...]]:

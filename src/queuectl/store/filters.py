@@ -53,6 +53,8 @@ def where(filter: JobFilter, dialect: Dialect, allowed: tuple[str, ...] = ()) ->
         if value is not None:
             parts.append(condition)
             values.append(value)
+    if filter.held is not None:
+        parts.append("held IS NOT NULL" if filter.held else "held IS NULL")
     if filter.text:
         found = [dialect.contains.format(f"lower({name})", "lower(?)") for name in ("command", "id")]
         parts.append(f"({' OR '.join(found)})")

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _TABLE = re.compile(r"CREATE TABLE (\w+) \((.*?)\n\)", re.DOTALL)
-_INDEX = re.compile(r"CREATE (UNIQUE )?INDEX (\w+)\s+ON (\w+)\s*\(([^)]*)\)([^;]*);")
-_ADDED = re.compile(r"ALTER TABLE (\w+)\s+ADD (UNIQUE )?(?:KEY|INDEX) (\w+)\s*\(([^)]*)\)")
-_DROPPED = re.compile(r"DROP INDEX (?:IF EXISTS )?(\w+)")
+_INDEX = re.compile(r"CREATE (UNIQUE )?INDEX (\w+)\s+ON (\w+)\s*\(([^)]*)\)(.*)", re.DOTALL)
+_CHANGED = re.compile(r"ALTER TABLE (\w+)\s")
+_ADDED = re.compile(r"\bADD (UNIQUE )?(?:KEY|INDEX) (\w+)\s*\(([^)]*)\)")
+_DROPPED = re.compile(r"\bDROP (?:KEY|INDEX) (?:IF EXISTS )?(\w+)")
 _KEY = re.compile(r"^(UNIQUE )?KEY (\w+)\s*\(([^)]*)\)")
 _PRIMARY = re.compile(r"^PRIMARY KEY\s*\(([^)]*)\)")
 _COLUMN = re.compile(r"^`?(\w+)`?\s.*?\b(PRIMARY KEY|UNIQUE)\b")
@@ -44,36 +45,40 @@ class Index:
 def expected(engine: str) -> dict[tuple[str, str], Index]:
     """By table and name, as that engine names them."""
     found: dict[tuple[str, str], Index] = {}
-    for script in _scripts(engine):
-        for index in (*_in_tables(script, engine), *_made(script)):
-            found[index.table, index.name] = index
-        for name in _DROPPED.findall(script):
+    for statement in _statements(engine):
+        # A statement that drops an index and adds one of the same name means a new one in its place.
+        for name in _DROPPED.findall(statement):
             found = {place: index for place, index in found.items() if place[1] != name}
+        for index in (*_in_tables(statement, engine), *_made(statement)):
+            found[index.table, index.name] = index
     return found
 
 
 def tables(engine: str) -> set[str]:
     """The tables that our migrations make; `queuectl_schema` says that a place is ours."""
-    return {name for script in _scripts(engine) for name, _ in _TABLE.findall(script)} - {"queuectl_schema"}
+    made = {name for statement in _statements(engine) for name, _ in _TABLE.findall(statement)}
+    return made - {"queuectl_schema"}
 
 
-def _scripts(engine: str) -> Iterator[str]:
+def _statements(engine: str) -> Iterator[str]:
+    """Those of all migrations, in the order in which they run."""
     directory = os.path.join(os.path.dirname(__file__), "migrations", engine)
     for name in sorted(os.listdir(directory)):
         with open(os.path.join(directory, name), encoding="utf-8") as file:
-            yield re.sub(r"--.*", "", file.read())
+            yield from re.sub(r"--.*", "", file.read()).split(";")
 
 
-def _made(script: str) -> Iterator[Index]:
-    for unique, name, table, columns, rest in _INDEX.findall(script):
+def _made(statement: str) -> Iterator[Index]:
+    for unique, name, table, columns, rest in _INDEX.findall(statement):
         yield Index(table, name, columns, unique=bool(unique), condition=" ".join(rest.split()))
-    for table, unique, name, columns in _ADDED.findall(script):
-        yield Index(table, name, columns, unique=bool(unique))
+    for table in _CHANGED.findall(statement):
+        for unique, name, columns in _ADDED.findall(statement):
+            yield Index(table, name, columns, unique=bool(unique))
 
 
-def _in_tables(script: str, engine: str) -> Iterator[Index]:
+def _in_tables(statement: str, engine: str) -> Iterator[Index]:
     """What a CREATE TABLE makes by the way, under the names that the engine gives it."""
-    for table, body in _TABLE.findall(script):
+    for table, body in _TABLE.findall(statement):
         primary = "PRIMARY" if engine == "mysql" else f"{table}_pkey"
         for line in map(str.strip, body.split("\n")):
             if key := _KEY.match(line):

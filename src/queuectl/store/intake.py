@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from queuectl.core.job import NewJob
+    from queuectl.store.arrivals import Arrivals
     from queuectl.store.connection import Connection
 
 JOBS = Insert(
@@ -54,15 +55,21 @@ class Intake:
         rows. With `skip`, a job whose id exists is left as it is; otherwise that is an error and
         nothing is stored.
         """
+        kept = list(batches)
+        arrivals = arrivals_of(kept)
         part: Sequence[NewJob] = ()
 
         def store(_: int | None) -> int:
             nonlocal part
             new = 0
-            for jobs in batches:
-                for optional, part in alike(jobs, skip=skip):
+            if arrivals:
+                arrivals.make_room(self.connection, now, skip=skip)
+            for jobs in kept:
+                for optional, part in alike(stored(jobs, arrivals), skip=skip):
                     rows = [insert_values(job, now) for job in part]
                     new += self.connection.insert(insert_for(rows), rows, skip=optional)
+            if arrivals:
+                arrivals.follow_up(self.connection, now)
             return new
 
         try:
@@ -71,6 +78,10 @@ class Intake:
             # All was rolled back by now: what is found under that id was there before this call.
             raise self._duplicate(part[clash.done].id) from None
 
+    def has_queue_rules(self) -> bool:
+        """Whether any queue has defaults for its jobs, or takes none."""
+        return bool(self.connection.all("SELECT 1 FROM queues LIMIT 1"))
+
     def _duplicate(self, id: str | None) -> DuplicateId:
         found = self.connection.one("SELECT state FROM jobs WHERE id = ?", (id,))
         if found is None:
@@ -78,6 +89,25 @@ class Intake:
         return DuplicateId(
             f"job {id} exists already ({found[0]})", "choose another id, or give --if-exists skip", id=id
         )
+
+
+def arrivals_of(batches: Sequence[Sequence[NewJob]]) -> Arrivals | None:
+    """What these jobs bring along; None for the most of them, who bring nothing."""
+    if not any(job.conditions is not None for jobs in batches for job in jobs):
+        return None
+    from queuectl.store.arrivals import Arrivals
+
+    arrivals = Arrivals()
+    for jobs in batches:
+        arrivals.add(jobs)
+    return arrivals
+
+
+def stored(jobs: Sequence[NewJob], arrivals: Arrivals | None) -> Sequence[NewJob]:
+    """Without those that a live job with the same key stands for."""
+    if arrivals is None or not arrivals.left_out:
+        return jobs
+    return [job for job in jobs if job.id not in arrivals.left_out]
 
 
 def alike(jobs: Sequence[NewJob], *, skip: bool) -> Iterator[tuple[bool, Sequence[NewJob]]]:
@@ -90,8 +120,9 @@ def alike(jobs: Sequence[NewJob], *, skip: bool) -> Iterator[tuple[bool, Sequenc
     if not skip and not any(job.conditions for job in jobs):
         yield False, jobs
         return
-    for (made, _), part in groupby(jobs, lambda job: (job.made or not skip, job.conditions is not None)):
-        yield not made, list(part)
+    # One with conditions is not among them if its id exists: see `Arrivals.make_room`.
+    for (plain, made), part in groupby(jobs, lambda job: (job.conditions is None, job.made)):
+        yield skip and plain and not made, list(part)
 
 
 def insert_values(job: NewJob, now: int) -> tuple[object, ...]:

@@ -9,9 +9,12 @@ if TYPE_CHECKING:
 
 
 class Ask:
-    """A worker's wish for work. `queues` None means all; `only` restricts it to one job."""
+    """A worker's wish for work. `queues` None means all; `only` restricts it to one job.
 
-    __slots__ = ("again", "claim", "limit", "only", "queues", "worker_id")
+    The queues are served strictly in their order, or by `weights` (one for each of them, see core.dealing).
+    """
+
+    __slots__ = ("again", "claim", "free", "free_slots", "limit", "only", "queues", "weights", "worker_id")
 
     def __init__(
         self,
@@ -20,25 +23,38 @@ class Ask:
         limit: int,
         *,
         queues: tuple[str, ...] | None = None,
+        weights: tuple[int, ...] | None = None,
         only: int | None = None,
+        free_slots: int | None = None,
+        free: dict[str, int] | None = None,
     ) -> None:
         self.worker_id = worker_id
         self.claim = claim
         self.limit = limit
         self.queues = queues
+        self.weights = weights
         self.only = only
+        # Of the limit, how many could start at once: what others may have to wait for is not claimed ahead.
+        self.free_slots = limit if free_slots is None else free_slots
+        self.free = {} if free is None else free  # pieces of each resource that no job has
         self.again = False  # asked before with the same claim, and nobody knows what became of it
 
 
 class Exchange:
     """The answer to results handed in and work asked for, all in one transaction."""
 
-    __slots__ = ("jobs", "next_due", "stale")
+    __slots__ = ("jobs", "next_due", "ring", "stale")
 
     def __init__(self, jobs: list[Job], stale: list[Report], next_due: int | None) -> None:
         self.jobs = jobs
         self.stale = stale  # reports that came too late: the claim was somebody else's by then
-        self.next_due = next_due  # when the next scheduled or failed job is due
+        self.next_due = next_due  # when the next scheduled or failed job is due, or a limit ends
+        self.ring = False  # there may be something for other workers now
+
+    def wake_at(self, time: int | None) -> None:
+        """Ask again then, if not earlier."""
+        if time is not None and (self.next_due is None or time < self.next_due):
+            self.next_due = time
 
 
 class Worker:
@@ -80,6 +96,14 @@ class Worker:
     provides: str | None
     read_at: int  # by the lease clock, when this was read
 
+    def serves(self, queue: str) -> bool:
+        """Whether it takes jobs of this queue."""
+        if self.queues is None:
+            return True
+        from queuectl.core.dealing import queue_names
+
+        return queue in queue_names(self.queues)
+
 
 WORKER_COLUMNS = tuple(name for name in Worker.__annotations__ if name != "read_at")
 
@@ -100,7 +124,7 @@ class Orders:
 class JobFilter:
     """Which jobs are meant. Empty fields do not restrict."""
 
-    __slots__ = ("created_after", "created_before", "ids", "queue", "states", "tag", "text")
+    __slots__ = ("created_after", "created_before", "held", "ids", "queue", "states", "tag", "text")
 
     def __init__(
         self,
@@ -112,6 +136,7 @@ class JobFilter:
         text: str | None = None,
         created_after: int | None = None,
         created_before: int | None = None,
+        held: bool | None = None,
     ) -> None:
         self.ids = ids
         self.states = states
@@ -120,6 +145,7 @@ class JobFilter:
         self.text = text
         self.created_after = created_after
         self.created_before = created_before
+        self.held = held  # True: only held jobs, False: only others
 
     def with_ids(self, ids: tuple[str, ...]) -> JobFilter:
         """The same restrictions, for other ids."""
@@ -131,6 +157,7 @@ class JobFilter:
             text=self.text,
             created_after=self.created_after,
             created_before=self.created_before,
+            held=self.held,
         )
 
 

@@ -51,7 +51,9 @@ class MysqlDialect(Dialect):
     # With another index the server sorts, and whoever sorts locks all that it has looked at.
     claim_from = "jobs FORCE INDEX (jobs_claim)"
     due_from = "jobs FORCE INDEX (jobs_due)"
-    claim_order = "urgency, run_at, seq"  # -priority: before 10.8 MariaDB has no descending indexes
+    order = claim_order = "urgency, run_at, seq"  # -priority: before 10.8 MariaDB has no descending indexes
+    live_key, group_state = "live_key", "group_state"
+    live_schedule = "live_schedule = ?"
     clock = "SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
 
     def these(self, column: str, numbers: Sequence[object]) -> tuple[str, tuple[object, ...]]:

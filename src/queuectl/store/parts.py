@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from queuectl.store.links import Links
     from queuectl.store.queues import Queues
     from queuectl.store.schedules import Schedules
+    from queuectl.store.surroundings import Surroundings
 
 
 class Parts:
@@ -35,3 +36,8 @@ class Parts:
         from queuectl.store.editing import Editing
 
         return Editing(self.connection)
+
+    def surroundings(self) -> Surroundings:
+        from queuectl.store.surroundings import Surroundings
+
+        return Surroundings(self.connection)

@@ -50,6 +50,9 @@ class PostgresDialect(Dialect):
     take = " FOR UPDATE SKIP LOCKED"
     hold = " FOR UPDATE"
     keep = " FOR SHARE"
+    # It does not see, as the others do, that rows without needs are one place of the index, and would sort.
+    claim_order = "needs, queue, priority DESC, run_at, seq"
+    queue_order = ("needs", "queue")
     contains = "strpos({0}, {1}) > 0"
     clock = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 

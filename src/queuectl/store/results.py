@@ -62,16 +62,6 @@ class Results:
 
     connection: Connection
 
-    def finish(self, reports: Sequence[Report], worker_id: str, host: str, now: int) -> list[Report]:
-        """Store verdicts on jobs, fenced by their claims; returns the ones that came too late."""
-
-        def store(careful: bool) -> list[Report]:
-            return self.connection.write(
-                "finish", lambda _: self._finish(reports, worker_id, host, now, careful=careful)
-            )
-
-        return carefully(store)
-
     def _finish(
         self, reports: Sequence[Report], worker_id: str, host: str, now: int, *, careful: bool
     ) -> list[Report]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from queuectl import paths
-from queuectl.errors import StoreError
+from queuectl.errors import StoreBusy, StoreError
 from queuectl.store.connection import Clash
 from queuectl.store.coordination import Coordination
 from queuectl.store.filters import MOST_IDS, marks
-from queuectl.store.intake import JOBS, alike, insert_for, insert_values
+from queuectl.store.intake import JOBS, alike, arrivals_of, insert_for, insert_values
 from queuectl.store.jobs import JobWrites
 from queuectl.store.parts import Parts
 from queuectl.store.reads import JobReads
@@ -17,17 +17,25 @@ from queuectl.store.spool import Spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import Any
 
     from queuectl.core.job import NewJob
     from queuectl.errors import DuplicateId
     from queuectl.paths import Location
+    from queuectl.store.arrivals import Arrivals
     from queuectl.store.messages import Worker
     from queuectl.store.spool import Part
     from queuectl.store.transfer import Transfer
 
 _ID, _COMMAND, _CREATED_AT = (JOBS.columns.index(name) for name in ("id", "command", "created_at"))
+
+
+_MOST_CLASHES = 20
+
+
+class _KeyTaken(Exception):
+    """A unique key or an id that was free when we looked."""
 
 
 class ServerStore(JobWrites, JobReads, Coordination, Parts):
@@ -52,43 +60,76 @@ class ServerStore(JobWrites, JobReads, Coordination, Parts):
 
     def enqueue(self, batches: Iterable[Sequence[NewJob]], now: int, *, skip: bool = False) -> int:
         """See `Intake.enqueue`. All batches are collected first: they may come slowly, and only once."""
-        with Spool(_parts(batches, now, skip)) as spool:
-            return self._enqueue(spool)
+        special: list[list[NewJob]] = []
+        with Spool(_parts(batches, now, skip, special)) as spool:
+            arrivals = arrivals_of(special)
+            for _ in range(_MOST_CLASHES):
+                try:
+                    return self._enqueue(spool, arrivals, now, skip=skip)
+                except _KeyTaken:
+                    continue  # by somebody who was faster: look again who has it
+        raise StoreBusy("others keep taking the same ids or unique keys", "try again")
 
     enqueue_staged = enqueue
 
-    def _enqueue(self, spool: Spool) -> int:
+    def _enqueue(self, spool: Spool, arrivals: Arrivals | None, now: int, *, skip: bool) -> int:
         unsure: int | None = None  # what an earlier run has stored, if its commit arrived after all
+        left_out: Collection[object] = arrivals.left_out if arrivals is not None else ()
 
         def body(earlier: int | None) -> int:
             nonlocal unsure
             unsure = earlier
-            if earlier is not None and self._arrived(spool):
+            if earlier is not None and self._arrived(spool, left_out):
                 return earlier
-            new = sum(self.connection.insert(insert_for(rows), rows, skip=skip) for skip, rows in spool)
+            if arrivals is not None:
+                arrivals.make_room(self.connection, now, skip=skip)
+            new = self._insert(spool, left_out)
+            if arrivals is not None:
+                arrivals.follow_up(self.connection, now)
             # Jobs that may exist are skipped, and so are those of the earlier run.
             return max(new, earlier or 0)
 
         try:
             return self.connection.write("enqueue", body)
         except Clash:
-            if unsure is not None and self._arrived(spool):
+            if unsure is not None and self._arrived(spool, left_out):
                 return unsure  # our own transaction was still on its way when we looked
+            if arrivals is not None and (skip or (arrivals.has_keys and not self._known_ids(spool))):
+                raise _KeyTaken from None
             raise self._first_duplicate(spool) from None
 
-    def _arrived(self, spool: Spool) -> bool:
+    def _insert(self, spool: Spool, left_out: Collection[object]) -> int:
+        new = 0
+        for skip, part in spool:
+            rows = [row for row in part if row[_ID] not in left_out] if left_out else part
+            if rows:
+                new += self.connection.insert(insert_for(rows), rows, skip=skip)
+        return new
+
+    def _arrived(self, spool: Spool, left_out: Collection[object]) -> bool:
         """Whether these very jobs are stored: all of them are if one is, they came in together.
 
         Asked of one that had to be new: what may be skipped says nothing, it can have been there before.
         """
         last: Sequence[object] = ()
         for skip, rows in spool:
-            last = rows[-1] if rows and not skip else last
+            mine = [row for row in rows if row[_ID] not in left_out] if left_out else rows
+            last = mine[-1] if mine and not skip else last
         return bool(last) and bool(
             self.connection.all(
                 "SELECT 1 FROM jobs WHERE id = ? AND command = ? AND created_at = ?",
                 (last[_ID], last[_COMMAND], last[_CREATED_AT]),
             )
+        )
+
+    def _known_ids(self, spool: Spool) -> bool:
+        """Whether an id that had to be new exists."""
+        return any(
+            self.connection.all(f"SELECT 1 FROM jobs WHERE id IN ({marks(part)}) LIMIT 1", part)
+            for skip, rows in spool
+            if not skip
+            for start in range(0, len(rows), MOST_IDS)
+            if (part := [row[_ID] for row in rows[start : start + MOST_IDS]])
         )
 
     def _first_duplicate(self, spool: Spool) -> DuplicateId:
@@ -178,8 +219,11 @@ class PostgresStore(ServerStore):
         return heard
 
 
-def _parts(batches: Iterable[Sequence[NewJob]], now: int, skip: bool) -> Iterator[Part]:
+def _parts(
+    batches: Iterable[Sequence[NewJob]], now: int, skip: bool, special: list[list[NewJob]]
+) -> Iterator[Part]:
     for jobs in batches:
+        special.append([job for job in jobs if job.conditions is not None])
         for optional, part in alike(jobs, skip=skip):
             yield optional, [insert_values(job, now) for job in part]
 

@@ -8,7 +8,7 @@ from queuectl import paths, system
 from queuectl.errors import StoreError
 from queuectl.store.connection import Clash
 from queuectl.store.coordination import Coordination
-from queuectl.store.intake import CONDITIONED_JOBS, JOBS, alike, insert_values
+from queuectl.store.intake import CONDITIONED_JOBS, JOBS, alike, arrivals_of, insert_values
 from queuectl.store.jobs import JobWrites
 from queuectl.store.migrate import migrate
 from queuectl.store.parts import Parts
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from queuectl.core.job import NewJob
     from queuectl.paths import Location
+    from queuectl.store.arrivals import Arrivals
     from queuectl.store.messages import Worker
     from queuectl.store.transfer import Transfer
 
@@ -72,31 +73,41 @@ class SqliteStore(JobWrites, JobReads, Coordination, Parts):
         They are collected in a table of our own connection, beside the database, and moved in one statement.
         """
         db = self.connection
+        special: list[list[NewJob]] = []
         db.script("CREATE TEMP TABLE staged AS SELECT * FROM jobs LIMIT 0")
         try:
             db.script("BEGIN")
             for jobs in batches:
+                special += [[job for job in jobs if job.conditions is not None]]
                 for _, part in alike(jobs, skip=False):
                     rows = [insert_values(job, now) for job in part]
-                    marked = [(*row, "made" if job.made else None) for row, job in zip(rows, part, strict=True)]
+                    marked = [
+                        (*row, "made" if job.made else None) for row, job in zip(rows, part, strict=True)
+                    ]
                     db.many(_STAGE[len(rows[0])], marked)
             db.script("COMMIT")
-            return self._move_staged(skip)
+            return self._move_staged(skip, arrivals_of(special), now)
         finally:
             db.rollback()
             db.script("DROP TABLE temp.staged")
 
-    def _move_staged(self, skip: bool) -> int:
-        names = CONDITIONED_JOBS.names
+    def _move_staged(self, skip: bool, arrivals: Arrivals | None, now: int) -> int:
+        db, names = self.connection, CONDITIONED_JOBS.names
         move = f"INSERT INTO jobs ({names}) SELECT {names} FROM temp.staged"
 
         def body(_: int | None) -> int:
-            db = self.connection
+            if arrivals is not None:
+                arrivals.make_room(db, now, skip=skip)
+                db.many("DELETE FROM temp.staged WHERE id = ?", [(id,) for id in arrivals.left_out])
             if not skip:
-                return db.run(f"{move} ORDER BY rowid")
-            # As in `alike`: an id of our own making is never skipped.
-            new = db.run(f"{move} WHERE claim IS NOT NULL ORDER BY rowid")
-            return new + db.run(f"{move} WHERE claim IS NULL ORDER BY rowid ON CONFLICT (id) DO NOTHING")
+                new = db.run(f"{move} ORDER BY rowid")
+            else:
+                # As in `alike`: an id of our own making is never skipped.
+                new = db.run(f"{move} WHERE claim IS NOT NULL ORDER BY rowid")
+                new += db.run(f"{move} WHERE claim IS NULL ORDER BY rowid ON CONFLICT (id) DO NOTHING")
+            if arrivals is not None:
+                arrivals.follow_up(db, now)
+            return new
 
         try:
             return self.connection.write("enqueue", body)

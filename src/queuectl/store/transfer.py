@@ -97,7 +97,10 @@ class Transfer:
         try:
             self.connection.write("import", body)
         except Clash:  # the keys were compared already
-            raise InvalidInput("an id is given twice", "every job needs an id of its own") from None
+            raise InvalidInput(
+                "an id is given twice, or the unique_key of two jobs that have not ended",
+                "every job needs an id of its own; finish or change one of the two",
+            ) from None
 
     def clear(self) -> None:
         """Delete all that travels."""

@@ -18,6 +18,7 @@ from queuectl.system.anywhere import (
     hostname,
     kill_pids,
     lease_clock_ms,
+    load_average,
     signal_name,
 )
 from queuectl.system.identity import ALIVE, DEAD, UNKNOWN, Identity
@@ -26,6 +27,7 @@ from queuectl.system.mounts import is_network_type
 # QUEUECTL_PORTABLE=1 lets the whole test-suite run on Linux as it would elsewhere.
 if sys.platform == "linux" and os.environ.get("QUEUECTL_PORTABLE") != "1":
     from queuectl.system.linux import (
+        available_memory,
         become_subreaper,
         boot_id,
         filesystem_type,
@@ -37,6 +39,7 @@ if sys.platform == "linux" and os.environ.get("QUEUECTL_PORTABLE") != "1":
     )
 else:
     from queuectl.system.portable import (
+        available_memory,
         become_subreaper,
         boot_id,
         filesystem_type,
@@ -55,6 +58,7 @@ __all__ = [
     "TOKEN_VARIABLE",
     "UNKNOWN",
     "Identity",
+    "available_memory",
     "become_subreaper",
     "boot_id",
     "default_home",
@@ -69,6 +73,7 @@ __all__ = [
     "kin_of_many",
     "lease_clock_ms",
     "liveness",
+    "load_average",
     "signal_name",
     "signal_process",
 ]

@@ -115,6 +115,14 @@ def in_group(pid: int, pgid: int | None, session: int | None) -> bool:
     return True
 
 
+def load_average() -> float | None:
+    """Processes that ran or wanted to, over the last minute; None if the system does not say."""
+    try:
+        return os.getloadavg()[0]
+    except (OSError, AttributeError):  # Windows has none
+        return None
+
+
 def lease_clock_ms() -> int:
     """Milliseconds that nobody can set, the same for all processes of this machine since it booted.
 

@@ -121,6 +121,18 @@ def kin_of_many(tokens: Iterable[str]) -> dict[str, list[int]]:
     return {token: sorted(pids) for token, pids in found.items()}
 
 
+def available_memory() -> int | None:
+    """Bytes that could be used without swapping; None if the system does not say."""
+    try:
+        with open("/proc/meminfo", "rb") as file:
+            for line in file:
+                if line.startswith(b"MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:  # some sandboxes leave it out
+        pass
+    return None
+
+
 def filesystem_type(path: str) -> str | None:
     """The type of the file system that holds (or would hold) the path, as mount(8) names it."""
     try:

@@ -94,6 +94,13 @@ def kin_of_many(tokens: Iterable[str]) -> dict[str, list[int]]:
     return {token: sorted(pids) for token, pids in found.items()}
 
 
+def available_memory() -> int | None:
+    """Bytes that could be used without swapping."""
+    import psutil
+
+    return int(psutil.virtual_memory().available)
+
+
 def filesystem_type(path: str) -> str | None:
     """Not told here."""
     del path

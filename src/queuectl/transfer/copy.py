@@ -98,11 +98,11 @@ class Copy:
                 continue
             if interrupted:
                 raise Refused(
-                    f"the {table.noun}s of the source have changed since the copy was interrupted",
+                    f"the {table.nouns} of the source have changed since the copy was interrupted",
                     "--restart begins it anew",
                 )
             raise Refused(
-                f"the {table.noun}s of {self.target.location.shown} are not a beginning of those to copy",
+                f"the {table.nouns} of {self.target.location.shown} are not a beginning of those to copy",
                 "choose an empty place",
             )
 

@@ -72,8 +72,8 @@ def refuse_content(target: Store, hint: str) -> None:
 
 def content(store: Store) -> str:
     """`3 jobs, 1 setting`; nothing if it is empty."""
-    counts = [(store.transfer().count(table), table.noun) for table in TABLES]
-    return ", ".join(f"{count:,} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count)
+    counts = [(table, store.transfer().count(table)) for table in TABLES]
+    return ", ".join(table.counted(count) for table, count in counts if count)
 
 
 # --- the mark -----------------------------------------------------------------------------------------------

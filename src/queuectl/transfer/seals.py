@@ -43,7 +43,7 @@ def difference(one: Seals, other: Seals, *, here: str, there: str) -> str | None
     for table in TABLES:
         ours, theirs = one[table.name], other[table.name]
         if ours.rows != theirs.rows:
-            return f"there are {ours.rows:,} {table.noun}s {here}, but {theirs.rows:,} {there}"
+            return f"there are {ours.rows:,} {table.nouns} {here}, but {theirs.rows:,} {there}"
         if ours != theirs:
-            return f"the {table.noun}s {here} and {there} are not the same"
+            return f"the {table.nouns} {here} and {there} are not the same"
     return None

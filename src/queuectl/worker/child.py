@@ -14,6 +14,7 @@ from queuectl.failpoints import failpoint
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from queuectl.core.job import Job
+    from queuectl.worker.confinement import Confinement
     from queuectl.worker.output import Output
 
 NEVER = float("inf")
@@ -34,6 +35,7 @@ class Child:
         "_killed_at",
         "_usage",
         "began",
+        "confinement",
         "deadline",
         "ended_at",
         "fds",
@@ -53,6 +55,7 @@ class Child:
         self.fds = fds  # file descriptor -> stream
         self.output = output
         self.index = index  # in the ledger
+        self.confinement: Confinement | None = None
         self.began = 0.0
         self.started_at = 0
         self.deadline = NEVER
@@ -138,6 +141,8 @@ class Child:
             return False
         if self.stop_kind is None:
             return True
+        if self.confinement is not None and not self.confinement.is_over():
+            return False
         return not system.group_alive(self.pid) and self._escaped() == []
 
     def _signal(self, signum: int) -> None:
@@ -148,6 +153,8 @@ class Child:
             except (ProcessLookupError, PermissionError):
                 pass
         system.kill_pids(self._escaped() or (), signum)
+        if self.confinement is not None and signum == signal.SIGKILL:
+            self.confinement.kill()
 
     def _escaped(self) -> list[int] | None:
         """Its processes, whatever group they are in; None if that cannot be told now (no descriptor left)."""
@@ -172,6 +179,8 @@ class Child:
         elif code != 0:
             result.kind = kinds.FAILED
             result.error = _describe(code, self.output.last_error)
+            if self.confinement is not None:
+                self.confinement.explain(result, self.output.last_error)
         if self._usage is not None:
             result.cpu_ms = int((self._usage.ru_utime + self._usage.ru_stime) * 1000)
             # The kernel counts the moment before exec too, when the child still had our memory: a peak
@@ -187,6 +196,8 @@ class Child:
         for fd in self.fds:
             os.close(fd)
         self.fds = {}
+        if self.confinement is not None:
+            self.confinement.settle()
 
 
 def _describe(code: int, stderr: bytes) -> str:

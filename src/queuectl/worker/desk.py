@@ -18,6 +18,7 @@ from queuectl.errors import OutcomeUnknown, StoreError
 from queuectl.events import emit
 from queuectl.store.messages import Ask
 from queuectl.worker.ahead import Pace
+from queuectl.worker.stock import Stock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from queuectl.core.lifecycle import Report
     from queuectl.store.api import Store
     from queuectl.worker.clerk import Clerk
+    from queuectl.worker.gate import Gate
     from queuectl.worker.membership import Membership
 
 _REPORT_WITHIN = 0.05  # seconds a result may wait for company while there is other work in hand
@@ -47,14 +49,20 @@ class Desk:
         clerk: Clerk,
         *,
         queues: tuple[str, ...] | None,
+        weights: tuple[int, ...] | None = None,
         only: int | None,
+        stock: Stock | None = None,
+        gate: Gate | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
         self.settings = settings
         self._clerk = clerk
         self._queues = queues
+        self._weights = weights
         self._only = only
+        self.stock = Stock() if stock is None else stock
+        self._gate = gate  # None: nobody has limited what this machine may be burdened with
         self.pace = Pace()
         self.ahead: deque[Job] = deque()
         self.reports: list[tuple[Report, int | None]] = []  # with their marks in the ledger
@@ -117,6 +125,19 @@ class Desk:
         self._short_until = now + min(_SHORTAGE_PAUSE * 2**self._shortages, _LONGEST_SHORTAGE_PAUSE)
         self._shortages += 1
 
+    def look_at_the_machine(self) -> None:
+        """While it is beyond a limit, nothing is claimed and nothing of what we hold is started."""
+        if self._gate is None or not self._gate.look(self._clock.monotonic()):
+            return
+        if self._gate.shut:
+            self.give_back()
+        else:
+            self._dry = False
+
+    @property
+    def _held_off(self) -> bool:
+        return self._gate is not None and self._gate.shut
+
     def cancel_ahead(self, seq: int) -> None:
         """A job that was claimed but not started shall not run at all."""
         for job in self.ahead:
@@ -170,6 +191,8 @@ class Desk:
             until = min(until, max(self._first_report + _REPORT_WITHIN, self.not_before))
         if self.ahead:
             until = min(until, max(self.last_start + _GIVE_BACK_AFTER, self.not_before))
+        if self._gate is not None and self._gate.shut:
+            until = min(until, self._gate.next_look)
         if self._next_due is not None and not self.closed:
             left = max(self._next_due - self._clock.now(), 0) / 1000
             until = min(until, max(self._clock.monotonic() + left, self.not_before))
@@ -194,7 +217,7 @@ class Desk:
 
         `anyway`: there is an exchange for the sake of results, so filling up costs little more.
         """
-        if self.closed or self.cut_off:
+        if self.closed or self.cut_off or self._held_off:
             return 0
         if self._shortages and self._clock.monotonic() < self._short_until:
             return self._fits - running - len(self.ahead)
@@ -213,7 +236,16 @@ class Desk:
         ask = self._unanswered
         if ask is None and room > 0:
             claim = os.urandom(10).hex()  # fresh for every claim: the fence of all its jobs
-            ask = Ask(me.id, claim, room, queues=self._queues, only=self._only)
+            ask = Ask(
+                me.id,
+                claim,
+                room,
+                queues=self._queues,
+                weights=self._weights,
+                only=self._only,
+                free_slots=min(room, max(me.concurrency - running - len(self.ahead), 0)),
+                free=self.stock.free(self.ahead),
+            )
         self._asked = ask
         self._handed_in, self.reports = self.reports, []
         reports = [report for report, _ in self._handed_in]
@@ -235,12 +267,14 @@ class Desk:
         self._failures = 0
         self._unanswered = None
         self._settle(handed_in, answer.stale, me)
+        if answer.ring:
+            doorbell.announce(self._store, doorbell.JOB)
         if ask is not None:
             self.last_start = self._clock.monotonic()
             self.ahead.extend(answer.jobs)
             self._dry = len(answer.jobs) < ask.limit
             self._next_due = answer.next_due
-        if self.closed:
+        if self.closed or self._held_off:
             self.give_back()  # an answer to what we had asked before
 
     def hang_up(self) -> None:

@@ -9,11 +9,14 @@ import errno
 import os
 
 from queuectl.core import outcome as kinds
+from queuectl.core.exit_codes import EX_TEMPFAIL
 from queuectl.core.outcome import Outcome
 from queuectl.failpoints import failpoint
 from queuectl.system.poller import READABLE
 from queuectl.worker.child import NEVER, WATCH_AFTER, Child
 from queuectl.worker.output import Output
+from queuectl.worker.retry_after import SWEEP_EVERY
+from queuectl.worker.spawn import CannotStart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from queuectl.system.poller import Poller
     from queuectl.worker.launcher import Launcher
     from queuectl.worker.ledger import Ledger
+    from queuectl.worker.stock import Stock
 
 # Not the command's fault: the machine has no room now. The job is given back, and nothing is started for a
 # while.
@@ -50,9 +54,16 @@ class Executor:
     """Children by pid. `poll` is shared with the loop, which hands us the events of our pipes."""
 
     def __init__(
-        self, poll: Poller, launcher: Launcher, ledger: Ledger, clock: Clock, location: Location
+        self,
+        poll: Poller,
+        launcher: Launcher,
+        ledger: Ledger,
+        clock: Clock,
+        location: Location,
+        stock: Stock,
     ) -> None:
         self._poll = poll
+        self._stock = stock
         self._launcher = launcher
         self._ledger = ledger
         self._clock = clock
@@ -67,16 +78,22 @@ class Executor:
 
     def start(self, job: Job, settings: Settings) -> Ended | None:
         """Start a job; the result is not None if it could not be started and that was its own fault."""
+        told = None if job.needs is None else self._take_pieces(job)
         index = self._ledger.mark(job.seq)
         failpoint("run.marked")
         now = self._clock.monotonic()
         try:
-            pid, launch = self._launcher.start(job)
+            pid, launch = self._launcher.start(job, told)
         except OSError as error:
+            self._give_pieces(job)
             if error.errno in _SHORTAGES:
                 self._ledger.clear(index)
                 raise Shortage(os.strerror(error.errno)) from None
-            return Ended(job, self._not_started(error), index, 0.0)
+            why = f"cannot start {error.filename or 'the command'}: {error.strerror}"
+            return Ended(job, self._not_started(why), index, 0.0)
+        except CannotStart as error:
+            self._give_pieces(job)
+            return Ended(job, self._not_started(str(error)), index, 0.0)
         failpoint("run.spawned")
         self._ledger.started(index, job.seq, pid)
         output = Output(
@@ -87,6 +104,7 @@ class Executor:
             share=self._share_output,
         )
         child = Child(job, pid, launch.pipes(), output, index)
+        child.confinement = launch.confinement
         child.began = now
         child.started_at = self._clock.now()
         timeout = job.timeout if job.timeout is not None else settings.job_timeout
@@ -97,10 +115,23 @@ class Executor:
         failpoint("run.running")
         return None
 
-    def _not_started(self, error: OSError) -> Outcome:
+    def _take_pieces(self, job: Job) -> dict[str, str]:
+        """What the command is told of them."""
+        from queuectl.core.pieces import variables
+
+        try:
+            return variables(self._stock.take(job))
+        except ValueError as error:  # whoever claimed it has counted otherwise
+            raise Shortage(str(error)) from None
+
+    def _give_pieces(self, job: Job) -> None:
+        if job.needs is not None:
+            self._stock.give(job)
+
+    def _not_started(self, error: str) -> Outcome:
         now = self._clock.now()
         outcome = Outcome(kinds.SPAWN_ERROR, started_at=now, finished_at=now)
-        outcome.error = f"cannot start {error.filename or 'the command'}: {error.strerror}"
+        outcome.error = error
         return outcome
 
     def _watch(self, child: Child) -> None:
@@ -141,6 +172,7 @@ class Executor:
             failpoint("run.exited")
             if child.stop_kind is None:
                 del self._children[pid]
+                self._give_pieces(child.job)
                 return child
             self.next_time = 0.0  # see at once whether the rest of its tree is gone
 
@@ -159,6 +191,7 @@ class Executor:
             if child.stop_kind is not None and child.gone(now):
                 child.give_up(now, self._clock.now())
                 del self._children[child.pid]
+                self._give_pieces(child.job)
                 ended.append(child)
             else:
                 self.next_time = min(self.next_time, child.on_time(now))
@@ -198,4 +231,18 @@ class Executor:
                 del self._by_fd[fd]  # closing takes it out of the epoll set as well
         child.close()
         failpoint("run.reaped")
-        return Ended(child.job, child.outcome(), child.index, child.ended_at - child.began)
+        outcome = child.outcome()
+        if outcome.exit_code == EX_TEMPFAIL:
+            self._heed_retry_after(child.job, outcome)
+        if self._launcher.retry_files.issued >= SWEEP_EVERY:
+            running = {other.job.token for other in self._children.values()}
+            self._launcher.retry_files.sweep(running, self._clock.now())
+        return Ended(child.job, outcome, child.index, child.ended_at - child.began)
+
+    def _heed_retry_after(self, job: Job, outcome: Outcome) -> None:
+        """The command has said that another try will help, and perhaps when."""
+        wanted, note = self._launcher.retry_files.take(job.token, outcome.finished_at)
+        if outcome.kind == kinds.FAILED:
+            outcome.retry_at = wanted
+            if note:
+                outcome.error = f"{outcome.error} ({note})"

@@ -1,6 +1,7 @@
 """The heartbeat: its own thread and connection, so that a stall elsewhere never costs the lease.
 
-It renews the lease, hears what others want of this worker, and does the housekeeping that was injected.
+It renews the lease, hears what others want of this worker, and does the housekeeping that was injected, also
+between two beats if that has a time of its own.
 What follows from its news is left to the loop.
 """
 
@@ -50,6 +51,7 @@ class Heart(threading.Thread):
         self._lock = threading.Lock()  # of what belongs to one incarnation
         self._ending = False
         self._failing = False
+        self._next_beat = 0.0  # 0: as soon as possible
         self.worker_id = ""
         self.running = 0
         self.settings = settings
@@ -84,7 +86,9 @@ class Heart(threading.Thread):
                 while not self._ending:
                     pause = self._turn(store)
                     self._now.wait(pause)
-                    self._now.clear()
+                    if self._now.is_set():
+                        self._now.clear()
+                        self._next_beat = 0.0
             finally:
                 store.close()
         except BaseException as error:  # a bug or a lost store file must end the worker, not only this thread
@@ -93,8 +97,11 @@ class Heart(threading.Thread):
 
     def _turn(self, store: Store) -> float:
         worker_id = self.worker_id
+        next_beat, self._next_beat = self._next_beat, 0.0  # after a failure we begin with a beat
+        beats = self._clock.monotonic() >= next_beat
         try:
-            self._beat(store, worker_id)
+            if beats:
+                self._beat(store, worker_id)
             for service in self._upkeep:
                 service(store, self.settings, self._clock.now())
         except WorkerFenced:
@@ -110,7 +117,15 @@ class Heart(threading.Thread):
             emit("heart.failed", error=error.message)
             self._failing = True
             return _RETRY
-        return self.settings.worker_heartbeat_interval / 1000
+        now = self._clock.monotonic()
+        self._next_beat = now + self.settings.worker_heartbeat_interval / 1000 if beats else next_beat
+        return max(min(self._next_beat - now, self._until_wanted()), 0.0)
+
+    def _until_wanted(self) -> float:
+        """Seconds until some upkeep wants to be called, if it has a time of its own: `next_at`."""
+        times = [getattr(service, "next_at", None) for service in self._upkeep]
+        wanted = min((time for time in times if time is not None), default=None)
+        return float("inf") if wanted is None else (wanted - self._clock.now()) / 1000
 
     def _beat(self, store: Store, worker_id: str) -> None:
         began = self._clock.monotonic()

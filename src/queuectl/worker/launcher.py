@@ -11,20 +11,34 @@ import os
 
 from queuectl import system
 from queuectl.core.chunks import STDERR, STDOUT
+from queuectl.worker import retry_after
 from queuectl.worker.spawn import candidates, make_spawner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from queuectl.core.job import Job
+    from queuectl.worker.confinement import Confinement
+    from queuectl.worker.limits import Confiner
 
-_OURS = (b"QUEUECTL_JOB_ID", b"QUEUECTL_ATTEMPT", b"QUEUECTL_QUEUE", b"PWD")
+_OURS = (b"QUEUECTL_JOB_ID", b"QUEUECTL_ATTEMPT", b"QUEUECTL_QUEUE", b"PWD", retry_after.VARIABLE)
 _TOKEN = system.TOKEN_VARIABLE.encode()
 
 
 class Launch:
     """A command that is ready to be started."""
 
-    __slots__ = ("_reading", "argv", "candidates", "environment", "err", "job", "out", "program")
+    __slots__ = (
+        "_reading",
+        "argv",
+        "candidates",
+        "confinement",
+        "environment",
+        "err",
+        "job",
+        "keep",
+        "out",
+        "program",
+    )
 
     def __init__(self, job: Job, program: str, argv: list[bytes], environment: list[bytes]) -> None:
         self.job = job
@@ -32,6 +46,8 @@ class Launch:
         self.argv = argv
         self.environment = environment
         self.candidates = candidates(program, environment)  # where the program may be
+        self.keep: tuple[int, ...] = ()  # descriptors that the program inherits beyond the usual three
+        self.confinement: Confinement | None = None
         out_read, self.out = os.pipe()
         try:
             err_read, self.err = os.pipe()
@@ -47,18 +63,24 @@ class Launch:
         """After the start: the ends to read from, with their streams. The others are the command's alone."""
         os.close(self.out)
         os.close(self.err)
+        for fd in self.keep:
+            os.close(fd)
         return self._reading
 
     def discard(self) -> None:
-        for fd in (self.out, self.err, *self._reading):
+        for fd in (self.out, self.err, *self._reading, *self.keep):
             os.close(fd)
+        if self.confinement is not None:
+            self.confinement.settle()
 
 
 class Launcher:
     """Prepares and starts commands, each in the directory it wants."""
 
-    def __init__(self, environment: dict[str, str], shell: str) -> None:
+    def __init__(self, environment: dict[str, str], shell: str, run_dir: str) -> None:
         self.shell = shell
+        self.retry_files = retry_after.RetryFiles(run_dir)
+        self._confiner: Confiner | None = None
         encoded = {os.fsencode(name): os.fsencode(value) for name, value in environment.items()}
         # As the kernel takes them: spawning would make the same entries anew for every job.
         self._environment = [k + b"=" + v for k, v in encoded.items() if k not in _OURS]
@@ -67,7 +89,11 @@ class Launcher:
         self._prepared: list[Launch] = []
 
     def prepare(self, jobs: list[Job]) -> None:
-        """Make ready what will be started next, and forget what will not be any more."""
+        """Make ready what will be started next, and forget what will not be any more.
+
+        Not what needs pieces of a resource: which ones is known at the start.
+        """
+        jobs = [job for job in jobs if job.needs is None]
         for launch in self._prepared[:]:
             if not any(launch.job is job for job in jobs):
                 self._prepared.remove(launch)
@@ -79,31 +105,48 @@ class Launcher:
                 except OSError:
                     return  # no room for pipes now; what is to be said about that is said at the start
 
-    def start(self, job: Job) -> tuple[int, Launch]:
-        """Start the command of a job; its pid, and the launch whose pipes are to be taken."""
+    def start(self, job: Job, told: dict[str, str] | None = None) -> tuple[int, Launch]:
+        """Start the command of a job; its pid, and the launch whose pipes are to be taken.
+
+        `told`: variables of this start alone.
+        """
         launch = None
         for launch in self._prepared:
             if launch.job is job:
                 self._prepared.remove(launch)
                 break
         else:
-            launch = self._ready(job)
+            launch = self._ready(job, told)
         try:
+            if job.rules is not None:
+                self._confine(launch)
             pid = self._spawner.spawn(launch, job.cwd or self._home_dir)
         except BaseException:
             launch.discard()
             raise
         return pid, launch
 
-    def _ready(self, job: Job) -> Launch:
+    def _confine(self, launch: Launch) -> None:
+        from queuectl.worker.limits import Confiner, limits_of
+
+        limits = limits_of(launch.job)
+        if limits:
+            if self._confiner is None:
+                self._confiner = Confiner(self._environment)
+            self._confiner.confine(launch, limits, _TOKEN + b"=" + launch.job.token.encode())
+
+    def _ready(self, job: Job, told: dict[str, str] | None = None) -> Launch:
         environment = [
             *self._environment,
             b"QUEUECTL_JOB_ID=" + job.id.encode(),
             b"QUEUECTL_ATTEMPT=%d" % job.attempts,
             b"QUEUECTL_QUEUE=" + job.queue.encode(),
             _TOKEN + b"=" + job.token.encode(),
+            self.retry_files.entry(job.token),
             b"PWD=" + os.fsencode(job.cwd or self._home_dir),
         ]
+        if told:
+            environment = _overlay(environment, told)
         if job.env:
             environment = _overlay(environment, json.loads(job.env))
         if job.argv is None:
@@ -118,6 +161,9 @@ class Launcher:
     def close(self) -> None:
         self.prepare([])
         self._spawner.close()
+        self.retry_files.close()
+        if self._confiner is not None:
+            self._confiner.close()
 
 
 def _overlay(environment: list[bytes], extra: dict[str, str]) -> list[bytes]:

@@ -61,10 +61,13 @@ _LINES = {
     "worker.fenced": "worker {worker} was declared dead; it starts anew",
     "worker.self_fenced": "worker {worker} could not renew its lease; it ends its commands",
     "worker.shortage": "no room for another process ({reason}); waiting",
+    "worker.held_off": "claims nothing for now: {reason}",
+    "worker.admits": "claims jobs again",
     "worker.rescued": "worker {worker} is gone; {jobs} job(s) freed",
     "worker.crashed": "worker {what} ({how}); starting another {when}",
     "job.stale": "a result came too late and was ignored (job number {seq})",
     "store.away": "the store cannot be used now: {error}",
     "heart.failed": "the heartbeat failed: {error}",
+    "schedule.failed": "schedule {schedule} cannot be fired: {error}",
     "upkeep.purged": "{jobs} old {state} job(s) deleted",
 }

@@ -83,7 +83,12 @@ class Loop:
             if fd is not None:
                 self._poll.register(fd, READABLE)
         self._executor = Executor(
-            self._poll, self._launcher, self._me.ledger, self._clock, self._store.location
+            self._poll,
+            self._launcher,
+            self._me.ledger,
+            self._clock,
+            self._store.location,
+            self._desk.stock,
         )
         emit("worker.started", worker=self._me.id, slots=self._me.concurrency)
 
@@ -116,6 +121,7 @@ class Loop:
             if self._desk.cut_off and self._executor.untouched():
                 self._fence_ourselves()
             self._ended += self._executor.on_time()
+            self._desk.look_at_the_machine()
             self._refill()
             if self._ended and self._is_time_to_conclude():
                 for child in self._ended:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from queuectl import system
+from queuectl.core.dealing import spell_queues
 from queuectl.doorbell import Bell
 from queuectl.store.messages import Worker
 from queuectl.worker.ledger import Ledger, ledger_path
@@ -21,10 +22,18 @@ class Membership:
     """One incarnation. A worker that was declared dead leaves it and makes a new one."""
 
     def __init__(
-        self, store: Store, *, concurrency: int, queues: tuple[str, ...] | None, supervisor: int | None
+        self,
+        store: Store,
+        *,
+        concurrency: int,
+        queues: tuple[str, ...] | None,
+        weights: tuple[int, ...] | None = None,
+        provides: str | None = None,
+        supervisor: int | None,
     ) -> None:
         self.concurrency = concurrency
-        self._queues = queues
+        self._queues = None if queues is None else spell_queues(queues, weights)
+        self._provides = provides
         self._supervisor = supervisor
         self.host = system.hostname()
         self.id = f"{self.host}-{os.getpid()}-{os.urandom(3).hex()}"
@@ -45,10 +54,10 @@ class Membership:
         worker.started_at = worker.seen_at = now
         worker.concurrency = self.concurrency
         worker.running = 0
-        worker.queues = None if self._queues is None else ",".join(self._queues)
+        worker.queues = self._queues
         worker.supervisor = self._supervisor
         worker.control = None
-        worker.provides = None
+        worker.provides = self._provides
         store.register(worker, lease_ms)
 
     def close(self) -> None:

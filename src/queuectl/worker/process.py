@@ -5,24 +5,35 @@ from __future__ import annotations
 import os
 
 from queuectl import system
+from queuectl.core.pieces import PREFIX
 
 # Ours alone: a job that starts a worker must not make that worker part of its own process tree.
-_OURS = (system.TOKEN_VARIABLE, "QUEUECTL_JOB_ID", "QUEUECTL_ATTEMPT", "QUEUECTL_QUEUE")
+_OURS = (
+    system.TOKEN_VARIABLE,
+    "QUEUECTL_JOB_ID",
+    "QUEUECTL_ATTEMPT",
+    "QUEUECTL_QUEUE",
+    "QUEUECTL_RETRY_AFTER",
+)
 _FAILPOINTS = ("QUEUECTL_FAILPOINT", "QUEUECTL_ENABLE_FAILPOINTS", "QUEUECTL_FAILPOINT_ONCE")
 
 
 def job_environment(url: str) -> dict[str, str]:
     """The environment every job starts from: the worker's own. `queuectl` in a job finds the same store."""
-    environment = {k: v for k, v in os.environ.items() if k not in _OURS + _FAILPOINTS}
+    environment = {k: v for k, v in _inherited().items() if k not in _FAILPOINTS}
     environment["QUEUECTL_DB"] = url
     return environment
 
 
 def daemon_environment(url: str) -> dict[str, str]:
     """For a process that outlives its caller, which may be a job."""
-    environment = {k: v for k, v in os.environ.items() if k not in _OURS}
+    environment = _inherited()
     environment["QUEUECTL_DB"] = url
     return environment
+
+
+def _inherited() -> dict[str, str]:
+    return {k: v for k, v in os.environ.items() if k not in _OURS and not k.startswith(PREFIX)}
 
 
 def keep_descriptors_private() -> None:

@@ -34,6 +34,10 @@ _KNOWN_VERSIONS = ((3, 11), (3, 12), (3, 13))
 _RESET_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
+class CannotStart(Exception):
+    """The command must not be started as things are; its own fault, or that of what it asks for."""
+
+
 def make_spawner() -> Spawner:
     if (
         sys.platform == "linux"  # where it is a vfork, on which ForkExec relies
@@ -59,7 +63,7 @@ class ForkExec:
     def spawn(self, launch: Launch, cwd: str) -> int:
         # fmt: off
         pid = self._fork_exec(
-            launch.argv, launch.candidates, False, (), cwd, launch.environment,
+            launch.argv, launch.candidates, False, launch.keep, cwd, launch.environment,
             self._null, -1, -1, launch.out, -1, launch.err, self._errors, self._errors_in,
             True, False, 0, None, None, None, -1, None, True,
         )
@@ -95,6 +99,8 @@ class PosixSpawn:
         os.chdir(cwd)
         self._away = True
         spawn = os.posix_spawn if "/" in launch.program else os.posix_spawnp
+        for fd in launch.keep:
+            os.set_inheritable(fd, True)  # closed by whoever made it as soon as the child has it
         return spawn(
             launch.program,
             launch.argv,

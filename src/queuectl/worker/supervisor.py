@@ -36,9 +36,10 @@ PREFIX = "supervisor-"
 class Slot:
     """One worker process that shall exist."""
 
-    __slots__ = ("crashes", "process", "start_at", "started")
+    __slots__ = ("crashes", "own", "process", "start_at", "started")
 
-    def __init__(self) -> None:
+    def __init__(self, own: Sequence[str] = ()) -> None:
+        self.own = own  # words of its command that no other has
         self.process: subprocess.Popen[bytes] | None = None
         self.crashes = 0
         self.start_at = 0.0
@@ -49,18 +50,24 @@ class Supervisor:
     """Keeps `count` workers alive until they end by themselves or we are told to stop."""
 
     def __init__(
-        self, command: Sequence[str], count: int, run_dir: str, clock: Clock, signals: Signals
+        self,
+        command: Sequence[str],
+        count: int,
+        run_dir: str,
+        clock: Clock,
+        signals: Signals,
+        own: Sequence[Sequence[str]] = (),
     ) -> None:
         self._command = command
         self._run_dir = run_dir
         self._clock = clock
         self._signals = signals
-        self._slots = [Slot() for _ in range(count)]
+        self._slots = [Slot(words) for words in own or [()] * count]
         self._forwarded = 0
         self._urged = NEVER  # when the second stop request came
         # Workers hold the reading end: it ends when we do, however we do.
         self._lifeline, self._held = os.pipe()
-        self._card = Card(run_dir)
+        self._card = Card(run_dir, command)
 
     def run(self) -> None:
         while self._slots:
@@ -76,14 +83,14 @@ class Supervisor:
             if slot.process is None and now >= slot.start_at and not self._ending:
                 slot.started = now
                 try:
-                    slot.process = self._spawn()
+                    slot.process = self._spawn(slot)
                 except OSError as error:  # the machine has no room for it now
                     self._crashed(slot, "cannot be started", error.strerror or str(error))
         self._card.write(len(self._slots), sum(slot.crashes for slot in self._slots))
 
-    def _spawn(self) -> subprocess.Popen[bytes]:
+    def _spawn(self, slot: Slot) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [*self._command, "--lifeline", str(self._lifeline)],
+            [*self._command, *slot.own, "--lifeline", str(self._lifeline)],
             stdin=subprocess.DEVNULL,
             pass_fds=(self._lifeline,),
             process_group=0,  # Ctrl+C is for us; we tell them
@@ -147,7 +154,8 @@ class Supervisor:
 class Card:
     """A supervisor's entry in the run directory; the lock on it says that it lives, whatever its pid."""
 
-    def __init__(self, run_dir: str) -> None:
+    def __init__(self, run_dir: str, command: Sequence[str]) -> None:
+        self._command = list(command)  # so that others can start the same again
         self.path = os.path.join(run_dir, f"{PREFIX}{os.getpid()}")
         self._last = ""
         while True:
@@ -166,7 +174,14 @@ class Card:
     def write(self, wanted: int, crashes: int) -> None:
         identity = system.identify()
         assert identity is not None
-        text = json.dumps({"identity": identity.encode(), "wanted": wanted, "crashes": crashes})
+        text = json.dumps(
+            {
+                "identity": identity.encode(),
+                "wanted": wanted,
+                "crashes": crashes,
+                "command": self._command,
+            }
+        )
         if text != self._last:
             self._last = text
             os.ftruncate(self._fd, 0)

@@ -74,7 +74,10 @@ def _enqueue_one(options: argparse.Namespace) -> None:
         job = job_from_fields(fields, queue.defaults(cwd=current_directory(options)), _say_note)
         new = queue.enqueue_jobs([job], if_exists=options.if_exists)
         assert job.id is not None
-        if not new:
+        if job.conditions is not None and job.conditions.instead is not None:
+            job.id = job.conditions.instead
+            say(f"job {job.id} with this unique key has not ended yet, skipped")
+        elif not new:
             _say_skipped(queue, job)
         elif job.run_at is not None and not options.quiet:
             from queuectl.core.times import describe_when

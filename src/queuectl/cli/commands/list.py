@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from queuectl.cli.listing import add_paging, print_jobs
+from queuectl.cli.listing import add_paging, print_jobs, progress_of
 from queuectl.cli.options import open_queue, parser
 from queuectl.cli.output import say
 from queuectl.cli.selection import add_filters, filter_from, has_filter
 from queuectl.core.durations import format_age
+from queuectl.core.states import PROCESSING
+from queuectl.editing import progressing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable
 
     from queuectl.cli.options import Parser
     from queuectl.core.job import Job
+    from queuectl.queue import JobFilter, Queue
 
 _ABOUT = "List jobs, the oldest first. The states are pending, scheduled, blocked, processing,\n"
 _ABOUT += "failed (waits for its retry), completed, dead (in the dead letter queue) and cancelled."
@@ -28,6 +32,7 @@ _EXAMPLES = """
 """
 
 _HEADER = ("ID", "STATE", "QUEUE", "PRIO", "ATTEMPTS", "AGE", "COMMAND")
+_LONG_HEADER = (*_HEADER[:-1], "PROGRESS", "COMMAND")  # if any job has told how far it is
 
 
 def build_parser() -> Parser:
@@ -42,12 +47,20 @@ def main(words: list[str]) -> int:
     with open_queue(options) as queue:
         now = queue.clock.now()
         chosen = filter_from(options, now=now)
-        if not print_jobs(queue, chosen, options, header=_HEADER, row=_row_at(now)):
+        long = _any_progress(queue, chosen, options)
+        header = _LONG_HEADER if long else _HEADER
+        if not print_jobs(queue, chosen, options, header=header, row=_row_at(now, progress=long)):
             say("no jobs match" if has_filter(options) else "no jobs")
     return 0
 
 
-def _row_at(now: int) -> Callable[[Job], tuple[str, ...]]:
+def _any_progress(queue: Queue, chosen: JobFilter, options: argparse.Namespace) -> bool:
+    if options.json or options.quiet or (chosen.states and PROCESSING not in chosen.states):
+        return False
+    return bool(progressing(queue, chosen, limit=1))
+
+
+def _row_at(now: int, *, progress: bool) -> Callable[[Job], tuple[str, ...]]:
     def row(job: Job) -> tuple[str, ...]:
         return (
             job.id,
@@ -56,6 +69,7 @@ def _row_at(now: int) -> Callable[[Job], tuple[str, ...]]:
             str(job.priority),
             f"{job.attempts}/{job.max_retries + 1}",
             format_age(now - job.created_at),
+            *([progress_of(job) or ""] if progress else []),
             job.command,
         )
 

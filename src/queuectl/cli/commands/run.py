@@ -56,7 +56,10 @@ def main(words: list[str]) -> int:
         id = str(job.id)
         try:
             stored = queue.get(id)
-            if serving_workers(queue.store, stored.queue):
+            served = bool(serving_workers(queue.store, stored.queue))
+            # What needs resources waits for a worker that has them: here is nobody who counts them.
+            if stored.needs is not None or stored.state == states.BLOCKED or served:
+                _note_why_it_waits(stored, served=served)
                 ended = _follow(queue, id, options)
             else:
                 ended = _run_here(queue, stored, options)
@@ -65,6 +68,16 @@ def main(words: list[str]) -> int:
             say(f"\ncancelling job {id}")
             ended = _cancel(queue, id)
         return _finish(queue, ended, options)
+
+
+def _note_why_it_waits(job: Job, *, served: bool) -> None:
+    """Or somebody sits in front of a command that says nothing, perhaps for ever."""
+    if not served:
+        say(f"note: job {job.id} waits, and no worker is running. See: queuectl explain {job.id}")
+    elif job.state == states.BLOCKED:
+        say(f"note: job {job.id} has to wait. See: queuectl explain {job.id}")
+    elif job.needs is not None:
+        say(f"note: job {job.id} waits for a worker with {job.needs}. See: queuectl explain {job.id}")
 
 
 def _follow(queue: Queue, id: str, options: argparse.Namespace) -> Job:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from queuectl import system
 from queuectl.cli.acting import each
+from queuectl.cli.listing import progress_of
 from queuectl.cli.options import open_queue, parser
 from queuectl.cli.output import clean, paint, plural, print_json, print_table
 from queuectl.core.durations import format_duration
 from queuectl.core.job import plain_number
-from queuectl.core.states import PROCESSING
+from queuectl.core.states import BLOCKED, PROCESSING
 from queuectl.core.times import describe_when, iso
+from queuectl.graphs import depends_on, relations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ def _document(queue: Queue, job: Job) -> dict[str, object]:
     history = [attempt.to_dict() for attempt in queue.attempts(job)]
     if job.state == PROCESSING and len(history) < job.runs:
         history.append(_running(job))
-    return {**job.to_dict(), "history": history}
+    return {**job.to_dict(), **depends_on(queue, job), "history": history}
 
 
 def _running(job: Job) -> dict[str, object]:
@@ -79,7 +81,11 @@ def _running(job: Job) -> dict[str, object]:
 
 def _print(queue: Queue, job: Job) -> None:
     now = queue.clock.now()
-    facts = [(name, value) for name, value in _facts(job, now) if value not in (None, "")]
+    facts = [
+        (name, value)
+        for name, value in [*_facts(job, now), *relations(queue, job)]
+        if value not in (None, "")
+    ]
     width = max(len(name) for name, _ in facts) + 2
     for name, value in facts:
         text = clean(str(value))
@@ -117,11 +123,17 @@ def _facts(job: Job, now: int) -> list[tuple[str, object]]:
         ("Finished", when(job.finished_at)),
         ("Updated", when(job.updated_at)),
         ("Worker", job.worker_id),
+        ("Progress", progress_of(job)),
+        ("Held", f"until somebody releases it: queuectl release {job.id}" if _is_held(job) else None),
         ("Cancelling", "its worker has been asked to stop it" if job.cancel_requested else None),
         ("Exit code", job.exit_code),
         ("Signal", None if job.signal is None else system.signal_name(job.signal)),
         ("Last error", job.last_error),
     ]
+
+
+def _is_held(job: Job) -> bool:
+    return job.state == BLOCKED and bool(job.held)
 
 
 def _backoff(job: Job) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 
+from queuectl.cli.listing import progress_of
 from queuectl.cli.options import open_queue, parser
-from queuectl.cli.output import is_terminal, print_json, say
+from queuectl.cli.output import clean, is_terminal, print_json, say
 from queuectl.core.durations import format_age, format_duration, parse_duration
 from queuectl.core.job import plain_number
+from queuectl.editing import progressing
 from queuectl.errors import InvalidInput
+from queuectl.queue import JobFilter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +38,8 @@ _LINES = {
     "Blocked": "blocked",
     "Cancelled": "cancelled",
 }
+
+_MOST_PROGRESS = 10  # jobs that tell how far they are
 
 # The last minute is what matters to somebody who watches, if enough ended in it to tell a rate.
 _WINDOWS = ((60_000, 10), (300_000, 1))
@@ -89,6 +94,7 @@ class Overview:
         self.oldest_ms = None
         if stats.oldest_pending is not None:
             self.oldest_ms = max(queue.clock.now() - stats.oldest_pending, 0)
+        self.progressing = progressing(queue, JobFilter(queue=name), limit=_MOST_PROGRESS)
         self.per_minute = ended * 60_000 / window_ms
         waiting = sum(self.counts[state] for state in ("pending", "processing", "failed"))
         self.drain_ms = None
@@ -106,6 +112,9 @@ class Overview:
             lines.append(f"Throughput: {rate} jobs/min (last {self.window_ms // 60_000} min)")
         if self.drain_ms is not None:
             lines.append(f"Time to drain: ~{_roughly(self.drain_ms)}")
+        if self.progressing:
+            lines.append("Progress:")
+            lines += [f"  {clean(job.id)}: {clean(progress_of(job) or '')}" for job in self.progressing]
         return lines
 
     def to_dict(self) -> dict[str, object]:
@@ -116,6 +125,10 @@ class Overview:
             "oldest_waiting_seconds": _seconds(self.oldest_ms),
             "throughput_per_minute": plain_number(round(self.per_minute, 2)),
             "drain_seconds": _seconds(self.drain_ms),
+            "progress": [
+                {"id": job.id, "progress": job.progress, "progress_text": job.progress_text}
+                for job in self.progressing
+            ],
         }
 
 

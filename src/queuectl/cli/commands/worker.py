@@ -8,17 +8,20 @@ import sys
 from queuectl.cli.options import hidden, open_queue, parser, subcommand
 from queuectl.cli.output import is_terminal, plural, print_json, print_table, say
 from queuectl.cli.selection import number
+from queuectl.core.dealing import parse_queues, queue_names
 from queuectl.core.durations import format_age, parse_duration
-from queuectl.core.spec import check_queue
+from queuectl.core.pieces import deal, read, spell
 from queuectl.core.times import iso
-from queuectl.errors import NotFound
+from queuectl.errors import NotFound, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
+    from queuectl.app import WorkerSpec
     from queuectl.cli.options import Parser
+    from queuectl.core.pieces import Pieces
     from queuectl.fleet import Worker
     from queuectl.paths import Location
     from queuectl.queue import Queue
@@ -27,11 +30,16 @@ _ABOUT = "Workers run the jobs. They live in the background and survive your ter
 _EXAMPLES = """
   queuectl worker start --count 3            three worker processes
   queuectl worker start --concurrency 8      one process that runs eight commands at once
+  queuectl worker start --queue urgent,bulk  all of urgent before anything of bulk
+  queuectl worker start --queue web=3,bulk=1 three of four from web while both have work
+  queuectl worker start --provides gpu=2     for jobs with --needs gpu=1; each is told which one
   queuectl worker start --foreground         stay here; Ctrl+C stops it
   queuectl worker list
   queuectl worker stop                       lets running jobs finish first
   queuectl worker stop --now                 does not; they go back to the queue
 """
+
+_WIDEST_PROVIDES = 40  # characters in the table
 
 _COMMANDS = ("start", "stop", "restart", "list", "scale")
 _INTERNAL = ("serve", "supervise")  # how the processes start each other; not for people
@@ -57,7 +65,23 @@ def _worker_options(result: Parser) -> None:
     result.add_argument(
         "--concurrency", "-j", type=number(1, 10_000), metavar="M", help="commands at once in each"
     )
-    result.add_argument("--queue", "-q", "--queues", metavar="A,B", help="serve only these queues")
+    result.add_argument(
+        "--queue",
+        "-q",
+        "--queues",
+        metavar="A,B",
+        help="serve only these queues, strictly in this order; or by weight: A=3,B=1",
+    )
+    result.add_argument(
+        "--provides",
+        action="append",
+        metavar="NAME=N",
+        help="resources that jobs may need, divided among the processes: gpu=2, gpu=ids:0+3",
+    )
+    result.add_argument(
+        "--max-load", metavar="X", help="take no new jobs while the 1-minute load is that high"
+    )
+    result.add_argument("--min-free-memory", metavar="SIZE", help="nor while less memory is free: 2G")
 
 
 def start_parser() -> Parser:
@@ -73,27 +97,70 @@ def start_parser() -> Parser:
 
 def _start(words: list[str]) -> int:
     options = start_parser().parse_args(words)
-    queues = _checked(options)
+    spec = _spec(options)
+    shares = _dealt(options, options.count)
     with open_queue(options) as queue:
         mode = "background" if options.detach else queue.settings.worker_mode
         if not (options.foreground or mode == "foreground"):
-            return _start_background(queue, options, queues)
+            return _start_background(queue, options, spec, shares)
+        _refuse_taken(queue, options)
         location = queue.store.location
         if queue.settings.shutdown:
             queue.set_config("shutdown", None)
-    return _start_foreground(location, options, queues)
+    return _start_foreground(location, spec, shares)
 
 
-def _checked(options: argparse.Namespace) -> tuple[str, ...] | None:
-    if options.queue is None or options.queue in ("*", "all"):
-        return None
-    return tuple(check_queue(name.strip()) for name in options.queue.split(","))
+def _spec(options: argparse.Namespace) -> WorkerSpec:
+    """What all the workers that are to be started have in common."""
+    from queuectl.app import WorkerSpec
+    from queuectl.core.admission import parse_limits
+
+    spec = WorkerSpec(url=options.db, concurrency=options.concurrency)
+    if options.queue not in (None, "*", "all"):
+        spec.queues, spec.weights = parse_queues(options.queue)
+    spec.limits = parse_limits(options.max_load, options.min_free_memory)
+    return spec
 
 
-def _start_background(queue: Queue, options: argparse.Namespace, queues: tuple[str, ...] | None) -> int:
+def _provided(options: argparse.Namespace) -> Pieces:
+    from queuectl.core.amounts import parse_provides
+
+    texts = [text for text in options.provides or () if text]  # a worker whose share is empty has ""
+    return parse_provides(texts, "--provides")
+
+
+def _dealt(options: argparse.Namespace, count: int) -> list[Pieces]:
+    """For each of the workers what it provides."""
+    _check_readable(options)
+    shares = deal(_provided(options), count)
+    for share in shares:
+        spell(share)  # is it short enough?
+    return shares
+
+
+def _check_readable(options: argparse.Namespace) -> None:
+    """A limit that nobody can measure is none."""
+    from queuectl import system
+
+    if options.max_load is not None and system.load_average() is None:
+        raise Refused("this machine does not tell its load", "start without --max-load")
+    if options.min_free_memory is not None and system.available_memory() is None:
+        raise Refused("this machine does not tell its free memory", "start without --min-free-memory")
+
+
+def _refuse_taken(queue: Queue, options: argparse.Namespace) -> None:
+    from queuectl.fleet import refuse_taken
+
+    refuse_taken(queue, _provided(options))
+
+
+def _start_background(
+    queue: Queue, options: argparse.Namespace, spec: WorkerSpec, shares: list[Pieces]
+) -> int:
     from queuectl.fleet import start_background
 
-    workers = start_background(queue, options.count, concurrency=options.concurrency, queues=queues)
+    _refuse_taken(queue, options)
+    workers = start_background(queue, shares, spec)
     if options.json:
         print_json([_to_dict(worker) for worker in workers])
         return 0
@@ -103,54 +170,51 @@ def _start_background(queue: Queue, options: argparse.Namespace, queues: tuple[s
     return 0
 
 
-def _start_foreground(location: Location, options: argparse.Namespace, queues: tuple[str, ...] | None) -> int:
-    from queuectl.app import WorkerSpec, run_supervisor, run_worker
+def _start_foreground(location: Location, spec: WorkerSpec, shares: list[Pieces]) -> int:
+    from queuectl.app import run_supervisor, run_worker
 
-    if options.count == 1:
-        run_worker(WorkerSpec(url=location.url, concurrency=options.concurrency, queues=queues, verbose=True))
+    if len(shares) == 1:
+        spec.url, spec.provides, spec.verbose = location.url, shares[0], True
+        run_worker(spec)
         return 0
-    from queuectl.fleet import worker_command
+    from queuectl.fleet import own_words, worker_command
 
-    command = worker_command(location, concurrency=options.concurrency, queues=queues)
+    command = worker_command(location, spec)
     os.environ["QUEUECTL_DB"] = location.url  # for the workers
-    run_supervisor([*command, "--foreground"], options.count, location.url)
+    run_supervisor([*command, "--foreground"], len(shares), location.url, own_words(shares))
     return 0
 
 
 def _serve(words: list[str]) -> int:
     """Be one worker of a supervisor; not for people."""
-    from queuectl.app import WorkerSpec, run_worker
+    from queuectl.app import run_worker
 
     result = build_parser("serve")
     _worker_options(result)
     result.add_argument("--lifeline", type=int)
     result.add_argument("--foreground", action="store_true")
     options = result.parse_args(words)
-    run_worker(
-        WorkerSpec(
-            url=options.db,
-            concurrency=options.concurrency,
-            queues=_checked(options),
-            lifeline=options.lifeline,
-            foreground=options.foreground,
-            verbose=options.foreground,
-        )
-    )
+    spec = _spec(options)
+    spec.provides = _provided(options)
+    spec.lifeline = options.lifeline
+    spec.foreground = spec.verbose = options.foreground
+    run_worker(spec)
     return 0
 
 
 def _supervise(words: list[str]) -> int:
     """Be the supervisor of background workers; not for people."""
     from queuectl.app import run_supervisor
-    from queuectl.fleet import worker_command
+    from queuectl.fleet import own_words, worker_command
     from queuectl.paths import locate
 
     result = build_parser("supervise")
     _worker_options(result)
     result.add_argument("--count", type=int, required=True)
     options = result.parse_args(words)
-    command = worker_command(locate(options.db), concurrency=options.concurrency, queues=_checked(options))
-    run_supervisor(command, options.count, options.db)
+    command = worker_command(locate(options.db), _spec(options))
+    shares = [read(text) for text in options.provides or ()]  # one for each worker
+    run_supervisor(command, options.count, options.db, own_words(shares))
     return 0
 
 
@@ -222,10 +286,8 @@ def _waiting(silent: bool) -> Callable[[list[Worker]], None] | None:
 
 
 def _restart(words: list[str]) -> int:
-    from collections import Counter
-
     from queuectl.app import living_workers
-    from queuectl.fleet import on_this_machine, start_background
+    from queuectl.fleet import alike, on_this_machine, start_background
 
     options = stop_parser("restart").parse_args(words)
     with open_queue(options) as queue:
@@ -234,14 +296,13 @@ def _restart(words: list[str]) -> int:
         if unknown:
             raise NotFound(f"there is no worker {min(unknown)[:80]!r}", "queuectl worker list shows them")
         chosen = [worker for worker in living if not options.ids or worker.id in options.ids]
-        kinds = Counter((w.concurrency, w.queues) for w in chosen)
+        kinds = alike(queue, chosen)
         if not kinds:
             say("no workers are running. Start some: queuectl worker start")
             return 1
         _stop_and_tell(queue, options)
-        for (concurrency, queues), count in kinds.items():
-            names = queues.split(",") if queues else None
-            for worker in start_background(queue, count, concurrency=concurrency, queues=names):
+        for spec, shares in kinds:
+            for worker in start_background(queue, shares, spec):
                 say(f"Worker {worker.id} started")
     return 0
 
@@ -256,12 +317,17 @@ def _scale(words: list[str]) -> int:
     )
     _worker_options(result)
     options = result.parse_args(words)
-    queues = _checked(options)
+    spec = _spec(options)
     with open_queue(options) as queue:
-        living = on_this_machine(queue.store, living_workers(queue.store))
+        # Those that provide something are the last to go.
+        living = sorted(
+            on_this_machine(queue.store, living_workers(queue.store)), key=lambda worker: not worker.provides
+        )
         missing = options.count - len(living)
+        shares = _dealt(options, max(missing, 1))
         if missing > 0:
-            start_background(queue, missing, concurrency=options.concurrency, queues=queues)
+            _refuse_taken(queue, options)
+            start_background(queue, shares, spec)
         elif missing < 0:
             stop_workers(queue, ids=[worker.id for worker in living[missing:]])
         if options.json:
@@ -284,8 +350,9 @@ def _list(words: list[str]) -> int:
     if not living:
         say("no workers are running. Start one: queuectl worker start")
         return 0
+    providing = any(worker.provides for worker in living)
     print_table(
-        ("ID", "STATE", "PID", "HOST", "RUNNING", "UP", "SEEN", "QUEUES"),
+        ("ID", "STATE", "PID", "HOST", "RUNNING", "UP", "SEEN", "QUEUES", *(["PROVIDES"] * providing)),
         [
             (
                 worker.id,
@@ -296,11 +363,16 @@ def _list(words: list[str]) -> int:
                 format_age(max(now - worker.started_at, 0)),
                 format_age(max(now - worker.seen_at, 0)) + " ago",
                 worker.queues or "all",
+                *([_shortened(worker.provides or "-")] * providing),
             )
             for worker in living
         ],
     )
     return 0
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _WIDEST_PROVIDES else text[: _WIDEST_PROVIDES - 1] + "…"
 
 
 def _to_dict(worker: Worker) -> dict[str, object]:
@@ -311,7 +383,9 @@ def _to_dict(worker: Worker) -> dict[str, object]:
         "state": "stopping" if worker.control else "busy" if worker.running else "idle",
         "concurrency": worker.concurrency,
         "running": worker.running,
-        "queues": worker.queues.split(",") if worker.queues else None,
+        "queues": queue_names(worker.queues) if worker.queues else None,
+        "weights": parse_queues(worker.queues)[1] if worker.queues else None,
+        "provides": read(worker.provides) or None,
         "supervisor_pid": worker.supervisor,
         "started_at": iso(worker.started_at),
         "last_heartbeat": iso(worker.seen_at),

@@ -12,11 +12,9 @@ ALTER TABLE jobs ADD COLUMN schedule TEXT;       -- the schedule that made it
 ALTER TABLE jobs ADD COLUMN progress INTEGER;    -- percent, as the command itself says
 ALTER TABLE jobs ADD COLUMN progress_text TEXT;
 
--- Jobs that need resources have an index of their own, so that workers without any never walk over them.
+-- What jobs need comes first, so that workers without resources never walk over those that need some.
 DROP INDEX jobs_claim;
-CREATE INDEX jobs_claim ON jobs (queue, priority DESC, run_at, seq) WHERE state = 'pending' AND needs IS NULL;
-CREATE INDEX jobs_needs ON jobs (needs, queue, priority DESC, run_at, seq)
-    WHERE state = 'pending' AND needs IS NOT NULL;
+CREATE INDEX jobs_claim ON jobs (needs, queue, priority DESC, run_at, seq) WHERE state = 'pending';
 CREATE UNIQUE INDEX jobs_unique ON jobs (unique_key) WHERE unique_key IS NOT NULL AND finished_at IS NULL;
 CREATE INDEX jobs_group ON jobs (job_group, state, priority DESC, run_at, seq) WHERE job_group IS NOT NULL;
 CREATE INDEX jobs_schedule ON jobs (schedule) WHERE schedule IS NOT NULL AND finished_at IS NULL;

@@ -1,0 +1,318 @@
+"""A worker's exchange: results in, new work out, in one transaction.
+
+Portable SQL beside the method that uses it. Storing results is left to `results`; what only some queues and
+jobs ask of a claim (limits, resources) to `claiming`, who waits for whom to `links`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from queuectl.core import states
+from queuectl.core.job import CLAIM_COLUMNS, JOB_COLUMNS, claimed_from_row, job_from_row
+from queuectl.errors import WorkerFenced
+from queuectl.store.messages import Exchange
+from queuectl.store.results import Results, carefully
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from queuectl.core.job import Job
+    from queuectl.core.lifecycle import Report
+    from queuectl.store.connection import Connection, Row
+    from queuectl.store.dialect import Dialect
+    from queuectl.store.messages import Ask
+
+_COLUMNS = ", ".join(JOB_COLUMNS)
+_CLAIM_COLUMNS = ", ".join(CLAIM_COLUMNS)
+_PROMOTE = 1_000  # at a time: whoever holds many rows for long is in everybody's way
+_SETTLE = 4  # steps in one exchange: they are bounded too
+_SETTLE_ALONE = 50  # in a transaction of their own
+
+
+def _pending_queue(dialect: Dialect, *, more: str = "", last: bool = False) -> str:
+    """The first or the last queue that has something pending: the end of an index."""
+    order = ", ".join(f"{column} DESC" if last else column for column in dialect.queue_order)
+    return f"SELECT queue FROM jobs WHERE state = 'pending' AND needs IS NULL{more} ORDER BY {order} LIMIT 1"
+
+
+@lru_cache(maxsize=4)
+def _look(dialect: Dialect) -> str:
+    seeks = [
+        # Both conditions: only with the index's own one does SQLite use it.
+        *(
+            f"SELECT min(run_at) FROM jobs WHERE state IN ('scheduled', 'failed') AND state = '{state}'"
+            for state in states.TIMED
+        ),
+        _pending_queue(dialect),
+        _pending_queue(dialect, last=True),
+        "SELECT min(needs) FROM jobs WHERE state = 'pending' AND needs IS NOT NULL",
+        "SELECT min(name) FROM queues",
+        "SELECT min(name) FROM job_groups",
+        "SELECT min(parent_seq) FROM dependencies",
+        "SELECT min(seq) FROM unsettled",
+    ]
+    return "SELECT " + ", ".join(f"({seek})" for seek in seeks)
+
+
+class Waiting:
+    """What waits in the store, and which of its features are used at all: an index seek for each."""
+
+    __slots__ = ("due", "first_needs", "first_queue", "grouped", "last_queue", "linked", "ruled", "unsettled")
+
+    def __init__(self, row: Row) -> None:
+        times, rest = row[: len(states.TIMED)], row[len(states.TIMED) :]
+        # The queues with pending jobs, and the resources that some need.
+        self.first_queue, self.last_queue, self.first_needs, *used = rest
+        self.ruled, self.grouped, self.linked, self.unsettled = (value is not None for value in used)
+        self.due = {
+            state: int(str(time)) for state, time in zip(states.TIMED, times, strict=True) if time is not None
+        }
+
+    @property
+    def next_due(self) -> int | None:
+        return min(self.due.values(), default=None)
+
+
+class Exchanges(Results):
+    """Mixed into a store; needs `self.connection`."""
+
+    connection: Connection
+
+    def exchange(
+        self, worker_id: str, host: str, reports: Sequence[Report], ask: Ask | None, now: int
+    ) -> Exchange:
+        """Hand in results and take new work in one transaction: one fsync for many jobs."""
+        unsure = ask is not None and ask.again  # whether an earlier run may have taken effect
+
+        def deal(careful: bool) -> Exchange:
+            def body(earlier: Exchange | None) -> Exchange:
+                nonlocal unsure
+                unsure = unsure or earlier is not None
+                self._check_alive(worker_id, alone=unsure)
+                stale = self._finish(reports, worker_id, host, now, careful=careful or unsure)
+                return self._take(ask, reports, stale, now, again=unsure)
+
+            return self.connection.write("complete" if reports else "claim", body)
+
+        return carefully(deal)
+
+    def finish(self, reports: Sequence[Report], worker_id: str, host: str, now: int) -> list[Report]:
+        """Store verdicts on jobs, fenced by their claims; returns the ones that came too late."""
+
+        def store(careful: bool) -> list[Report]:
+            def body(_: list[Report] | None) -> list[Report]:
+                stale = self._finish(reports, worker_id, host, now, careful=careful)
+                self._tell_others([report.seq for report in reports], self._look(), now)
+                return stale
+
+            return self.connection.write("finish", body)
+
+        return carefully(store)
+
+    def _check_alive(self, worker_id: str, *, alone: bool) -> None:
+        """In the transaction of the claim, so that none can slip in while this worker is being buried.
+
+        `alone` waits for a transaction of our own that was cut off and may still be on its way.
+        """
+        dialect = self.connection.dialect
+        lock = dialect.hold if alone else dialect.keep
+        if not self.connection.all(
+            f"SELECT 1 FROM workers WHERE id = ? AND state = 'alive'{lock}", (worker_id,)
+        ):
+            raise WorkerFenced(f"worker {worker_id} was declared dead")
+
+    def _take(
+        self, ask: Ask | None, reports: Sequence[Report], stale: list[Report], now: int, *, again: bool
+    ) -> Exchange:
+        # After the results: whoever enqueues a job that waits for one of these has it locked until then.
+        waiting = self._look()
+        released = self._tell_others([report.seq for report in reports], waiting, now)
+        promoted = self._promote(waiting, now)
+        if released or promoted:
+            waiting = self._look()
+        answer = Exchange([], stale, now if waiting.unsettled else None)
+        if ask is None:
+            answer.ring = released
+            return answer
+        answer.jobs = self._claimed_before(ask) if again else []
+        if not answer.jobs and ask.limit > 0:
+            answer.jobs = self._claim(ask, waiting, answer, now)
+        full = len(answer.jobs) >= ask.limit
+        answer.ring = answer.ring or (released and (full or ask.queues is not None))
+        if not full:
+            answer.wake_at(waiting.next_due)
+        return answer
+
+    # --- what becomes ready -----------------------------------------------------------------------
+
+    def _tell_others(self, seqs: list[int], waiting: Waiting, now: int) -> bool:
+        """Who waits for these jobs to end, or for their place in a group; whether anybody is ready now."""
+        released = False
+        if waiting.linked:
+            from queuectl.store.links import Links
+
+            links = Links(self.connection)
+            if seqs and links.note(self._ended(seqs)):
+                waiting.unsettled = True
+            steps = _SETTLE if waiting.unsettled else 0
+            while steps > 0 and links.settle(now):
+                released = True
+                steps -= 1
+        if waiting.grouped and seqs:
+            released = self._admit(seqs, now) or released
+        return released
+
+    def _ended(self, seqs: Sequence[object]) -> list[object]:
+        these, values = self.connection.dialect.these("seq", seqs)
+        return [
+            row[0]
+            for row in self.connection.all(
+                f"SELECT seq FROM jobs WHERE finished_at IS NOT NULL AND {these}", values
+            )
+        ]
+
+    def _admit(self, seqs: Sequence[object], now: int) -> bool:
+        from queuectl.store.readiness import admit, groups_of
+
+        groups = groups_of(self.connection, *self.connection.dialect.these("seq", seqs))
+        return bool(groups) and bool(admit(self.connection, groups, now))
+
+    def _promote(self, waiting: Waiting, now: int) -> bool:
+        """Scheduled and failed jobs whose time has come are pending again; whether there were any."""
+        db = self.connection
+        found = False
+        for state, due in waiting.due.items():
+            if due > now:
+                continue
+            # One state a query, in the order of the index: else PostgreSQL may choose to read all jobs.
+            rows = db.all(
+                f"SELECT seq FROM {db.dialect.due_from} WHERE state IN ('scheduled', 'failed') AND state = ? "
+                f"AND run_at <= ? ORDER BY run_at LIMIT {_PROMOTE}{db.dialect.take}",
+                (state, now),
+            )
+            if rows:
+                found = True
+                seqs = [row[0] for row in rows]
+                these, values = db.dialect.these("seq", seqs)
+                db.run(
+                    "UPDATE jobs SET state = CASE WHEN job_group IS NULL THEN 'pending' ELSE 'blocked' END, "
+                    f"updated_at = ? WHERE {these}",
+                    (now, *values),
+                )
+                if waiting.grouped:
+                    self._admit(seqs, now)
+        return found
+
+    def _look(self) -> Waiting:
+        return Waiting(self.connection.all(_look(self.connection.dialect))[0])
+
+    def settle(self, now: int) -> None:
+        """Tell everybody who waits for jobs that have ended; in small transactions."""
+        from queuectl.store.links import Links
+
+        links = Links(self.connection)
+
+        def body(_: bool | None) -> bool:
+            return all(links.settle(now) for _ in range(_SETTLE_ALONE))
+
+        while self._look().unsettled and self.connection.write("settle", body):
+            pass
+
+    # --- the claim --------------------------------------------------------------------------------
+
+    def _claimed_before(self, ask: Ask) -> list[Job]:
+        """What an earlier run of the same exchange has claimed, if its commit arrived after all."""
+        rows = self.connection.all(
+            f"SELECT {_COLUMNS} FROM jobs WHERE state = 'processing' AND worker_id = ? AND claim = ?",
+            (ask.worker_id, ask.claim),
+        )
+        return sorted(map(job_from_row, rows), key=lambda job: (-job.priority, job.run_at, job.seq))
+
+    def _claim(self, ask: Ask, waiting: Waiting, answer: Exchange, now: int) -> list[Job]:
+        rows = self._claimable(ask, waiting, answer, now)
+        if not rows:
+            return []
+        these, seqs = self.connection.dialect.these("seq", [row[0] for row in rows])
+        self.connection.run(
+            "UPDATE jobs SET state = 'processing', attempts = attempts + 1, runs = runs + 1, claim = ?, "
+            "worker_id = ?, started_at = ?, updated_at = ?, progress = NULL, progress_text = NULL "
+            f"WHERE {these}",
+            (ask.claim, ask.worker_id, now, now, *seqs),
+        )
+        return [claimed_from_row(row, ask.claim, ask.worker_id, now) for row in rows]
+
+    def _claimable(self, ask: Ask, waiting: Waiting, answer: Exchange, now: int) -> Sequence[Row]:
+        db = self.connection
+        if ask.only is not None:
+            return db.all(
+                f"SELECT {_CLAIM_COLUMNS} FROM jobs WHERE seq = ? AND state = 'pending'{db.dialect.take}",
+                (ask.only,),
+            )
+        # Each queue once, however often it was named: its jobs must not be handed out twice.
+        queues = self._pending_queues(waiting) if ask.queues is None else list(dict.fromkeys(ask.queues))
+        if waiting.ruled or ask.weights or (waiting.first_needs is not None and ask.free):
+            from queuectl.store.claiming import Claiming
+
+            return Claiming(db, ask, answer, now).choose(queues, waiting)
+        rows: list[Row] = []
+        for queue in queues:
+            rows += claimable_of(db, queue, ask.limit - (len(rows) if ask.queues else 0))
+            if ask.queues and len(rows) >= ask.limit:
+                break
+        if ask.queues is None and len(queues) > 1:
+            rows.sort(key=claim_order)
+        return rows[: ask.limit]
+
+    def _pending_queues(self, waiting: Waiting) -> list[object]:
+        """The queues that have something pending: one index seek each, however many jobs wait.
+
+        A query for each: in one recursive query MariaDB walks through all pending jobs.
+        """
+        if waiting.first_queue is None:
+            return []
+        found = [waiting.first_queue]
+        while found[-1] != waiting.last_queue:
+            row = self.connection.one(
+                _pending_queue(self.connection.dialect, more=" AND queue > ?"), found[-1:]
+            )
+            if row is None:
+                break  # others have taken the rest
+            found.append(row[0])
+        return found
+
+    # --- for who is idle --------------------------------------------------------------------------
+
+    def next_due(self) -> int | None:
+        """When the next scheduled or failed job is due."""
+        return self._look().next_due
+
+    def has_work(self, now: int) -> bool:
+        """Whether an exchange could bring something; a read, so that idle workers take no lock."""
+        waiting = self._look()
+        due = waiting.next_due
+        pending = waiting.first_queue is not None or waiting.first_needs is not None
+        return pending or waiting.unsettled or (due is not None and due <= now)
+
+
+def claimable_of(db: Connection, queue: object, limit: int, needs: object = None) -> Iterable[Row]:
+    """The next jobs of a queue, those without needs or those with just these, for ourselves alone."""
+    # One queue a query: only so does the index give the order without sorting.
+    condition = "needs IS NULL" if needs is None else "needs IS NOT NULL AND needs = ?"
+    return db.all(
+        f"SELECT {_CLAIM_COLUMNS} FROM {db.dialect.claim_from} WHERE state = 'pending' AND {condition} "
+        f"AND queue = ? ORDER BY {db.dialect.claim_order} LIMIT ?{db.dialect.take}",
+        (*([] if needs is None else [needs]), queue, limit),
+    )
+
+
+_PRIORITY, _RUN_AT, _SEQ = map(CLAIM_COLUMNS.index, ("priority", "run_at", "seq"))
+
+
+def claim_order(row: Row) -> tuple[int, int, int]:
+    priority, run_at, seq = row[_PRIORITY], row[_RUN_AT], row[_SEQ]
+    assert isinstance(priority, int)
+    assert isinstance(run_at, int)
+    assert isinstance(seq, int)
+    return -priority, run_at, seq

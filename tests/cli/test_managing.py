@@ -1,0 +1,208 @@
+"""hold, release, edit, move: what people do to jobs that wait."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.cli.conftest import Cli
+from tests.cli.stagehand import Stagehand
+
+from queuectl.editing import EDITABLE
+from queuectl.queue import Queue
+
+
+def states(queue: Queue) -> dict[str, str]:
+    return {job.id: job.state for job in queue.list()}
+
+
+class TestHoldAndRelease:
+    @pytest.mark.parametrize("back", ["release", "unhold"])
+    def test_by_id(self, cli: Cli, queue: Queue, back: str) -> None:
+        queue.enqueue("true", id="a")
+        assert cli("hold", "a").out == "✓ Job a held\n"
+        assert (queue.get("a").state, queue.get("a").held) == ("blocked", 1)
+        assert cli("hold", "a").code == 0, "once more does no harm"
+        assert "Held:" in cli("show", "a").out
+        assert cli(back, "a").out == "✓ Job a released\n"
+        assert states(queue) == {"a": "pending"}
+        assert "Held:" not in cli("show", "a").out
+
+    def test_by_a_filter_counts_only_what_it_would_change(self, cli: Cli, queue: Queue) -> None:
+        for id in "abc":
+            queue.enqueue("true", id=id, queue="mail")
+        queue.enqueue("true", id="other")
+        cli("hold", "a")
+        assert cli("hold", "--queue", "mail", "--dry-run").out == "would hold 2 jobs: b, c\n"
+        assert cli("hold", "--queue", "mail").code == 4, "many are not held without a yes"
+        assert cli("hold", "--queue", "mail", "--yes").out == "✓ 2 jobs held\n"
+        assert states(queue)["other"] == "pending"
+        assert cli("release", "--all", "--dry-run").out == "would release 3 jobs: a, b, c\n"
+        assert cli("release", "a", "other", "--dry-run").out == "would release 1 job: a\n"
+        released = cli("release", "--queue", "mail", "--yes", "--json").json()
+        assert [(job["id"], job["state"]) for job in released] == [(id, "pending") for id in "abc"]
+        assert cli("release", "--all").err == "no job to release\n"
+
+    def test_json_says_that_a_job_is_held(self, cli: Cli, queue: Queue) -> None:
+        queue.enqueue("true", id="a")
+        document = cli("hold", "a", "--json").json()
+        assert (document["state"], document["held"]) == ("blocked", True)
+        assert "held" not in cli("release", "a", "--json").json()
+
+    def test_of_the_wrong_jobs_is_refused_with_the_state_and_what_to_do(
+        self, cli: Cli, queue: Queue, several: None
+    ) -> None:
+        running = cli("hold", "running")
+        assert running.code == 4
+        assert "job running is processing" in running.err
+        assert "queuectl cancel running" in running.err
+        ended = cli("hold", "done", "broken", "nobody", "waiting")
+        assert (ended.code, ended.out) == (4, "✓ Job waiting held\n")
+        assert "job done is completed" in ended.err
+        assert "queuectl retry broken" in ended.err
+        assert "there is no job 'nobody'" in ended.err
+        free = cli("release", "later")
+        assert free.code == 4
+        assert "job later is scheduled, and nobody holds it" in free.err
+
+    def test_a_held_job_can_be_cancelled_and_deleted(self, cli: Cli, queue: Queue) -> None:
+        queue.enqueue_many([{"command": "true", "id": id} for id in "ab"])
+        cli("hold", "a", "b")
+        assert cli("cancel", "a").out == "✓ Job a cancelled\n"
+        assert cli("rm", "b").out == "✓ Job b deleted\n"
+        assert states(queue) == {"a": "cancelled"}
+
+
+MISTAKES: list[tuple[tuple[str, ...], str]] = [
+    (("--priority", "x"), "'x' is not a whole number"),
+    (("--timeout", "0"), "the timeout must be more than 0"),
+    (("--queue", "a b"), "queue name 'a b' is not allowed"),
+    (("--command", "  "), "the command is empty"),
+    (("--at", "soon"), "soon"),
+    (("--at", "now", "--delay", "1h"), "both run_at and delay are given"),
+    (("--env", "QUEUECTL_X=1"), "QUEUECTL_X is set by the queue itself"),
+    (("--no-retry-on", "7"), "exit code 7 is both in"),
+    (("--clear", "command"), "--clear command"),
+    (("--clear", "timeout", "--timeout", "1s"), "timeout is both given and taken away"),
+    (("b", "--command", "true"), "one job at a time"),
+    (("--command", "true", "--", "true"), "both --command and words"),
+]
+
+
+class TestEdit:
+    def test_changes_what_is_named_and_nothing_else(self, cli: Cli, queue: Queue) -> None:
+        queue.enqueue("true", id="a", tags=["x"], timeout="5s", env={"A": "1", "B": "2"}, nice=3)
+        result = cli(
+            *("edit", "a", "--command", "echo hi", "-p", "5", "--queue", "mail", "--max-retries", "9"),
+            *("--tag", "y", "--tag", "z", "--env", "B=3", "--cwd", "/srv", "--memory", "512M"),
+        )
+        assert (result.code, result.out, result.err) == (0, "✓ Job a changed\n", "")
+        job = queue.get("a")
+        assert (job.command, job.argv, job.priority, job.queue) == ("echo hi", None, 5, "mail")
+        assert (job.max_retries, job.tag_list(), job.cwd) == (9, ["y", "z"], "/srv")
+        assert job.environment() == {"A": "1", "B": "3"}
+        assert (job.rule("nice"), job.rule("memory")) == (3, 512 * 1024 * 1024)
+        assert (job.timeout, job.state) == (5_000, "pending")
+
+    def test_takes_away_what_a_job_need_not_have(self, cli: Cli, queue: Queue) -> None:
+        queue.enqueue("true", id="a", tags=["x"], timeout="5s", env={"A": "1"}, nice=3, cpu_time="90s")
+        assert cli("edit", "a", "--clear", "timeout,tag,env", "--clear", "nice").code == 0
+        job = queue.get("a")
+        assert (job.timeout, job.tags, job.env) == (None, None, None)
+        assert json.loads(job.rules or "") == {"cpu_time": 90_000}
+        cli("edit", "a", "--clear", "cpu-time")
+        assert queue.get("a").rules is None
+
+    def test_the_command_as_words_runs_without_a_shell(self, cli: Cli, queue: Queue) -> None:
+        queue.enqueue("true", id="a")
+        assert cli("edit", "a", "-p", "1", "--", "echo", "--json", "a b").code == 0
+        job = queue.get("a")
+        assert (job.argv, job.command) == ('["echo", "--json", "a b"]', "echo --json 'a b'")
+        assert cli("edit", "a", "--", "echo again").code == 0
+        assert (queue.get("a").argv, queue.get("a").command) == (None, "echo again")
+
+    def test_a_new_time_is_echoed_and_moves_the_job(self, cli: Cli, queue: Queue) -> None:
+        queue.enqueue("true", id="a")
+        result = cli("edit", "a", "--at", "+2h")
+        assert result.err.startswith("runs ")
+        assert "(in 2h)" in result.err
+        assert states(queue) == {"a": "scheduled"}
+        cli("edit", "a", "--delay", "3h")
+        assert states(queue) == {"a": "scheduled"}
+        cli("edit", "a", "--at", "now")
+        assert states(queue) == {"a": "pending"}
+
+    def test_by_a_filter(self, cli: Cli, queue: Queue, several: None) -> None:
+        words = ("edit", "--in-queue", "default", "--priority", "3")
+        assert cli(*words, "--dry-run").out == "would change 2 jobs: flaky, later\n"
+        assert cli(*words).code == 4
+        assert cli(*words, "--yes").out == "✓ 2 jobs changed\n"
+        assert {job.id: job.priority for job in queue.list() if job.priority} == {
+            "flaky": 3,
+            "later": 3,
+            "waiting": 7,
+        }
+        assert [job["id"] for job in cli("edit", "--with-tag", "night", "-p", "1", "--json").json()] == [
+            "waiting"
+        ]
+        assert states(queue)["flaky"] == "failed"
+
+    def test_json_is_the_changed_job(self, cli: Cli, queue: Queue) -> None:
+        queue.enqueue("true", id="a")
+        assert cli("edit", "a", "--priority", "4", "--json").json()["priority"] == 4
+
+    def test_without_a_change_says_what_can_be_changed(self, cli: Cli, queue: Queue) -> None:
+        queue.enqueue("true", id="a")
+        result = cli("edit", "a")
+        assert result.code == 2
+        assert "nothing to change" in result.err
+        assert all(name in result.err for name in EDITABLE)
+
+    def test_refuses_what_enqueue_would_refuse(self, cli: Cli, queue: Queue) -> None:
+        queue.enqueue("true", id="a", retry_on="7")
+        before = queue.get("a").to_dict()
+        for words, says in MISTAKES:
+            result = cli("edit", "a", *words)
+            assert (result.code, result.out) == (2, ""), words
+            assert says in result.err
+        assert queue.get("a").to_dict() == before
+
+    def test_of_the_wrong_jobs_is_refused_with_the_state(self, cli: Cli, queue: Queue, several: None) -> None:
+        for id, state in (("running", "processing"), ("done", "completed"), ("broken", "dead")):
+            result = cli("edit", id, "--priority", "3")
+            assert result.code == 4
+            assert f"job {id} is {state}" in result.err
+        assert cli("edit", "nobody", "--priority", "3").code == 1
+        assert cli("edit", "--state", "dead", "--priority", "3").code == 4
+        assert queue.get("done").priority == 0
+
+
+class TestMove:
+    @pytest.mark.parametrize("name", ["move", "mv"])
+    def test_by_id(self, cli: Cli, queue: Queue, name: str) -> None:
+        queue.enqueue_many([{"command": "true", "id": id} for id in "ab"])
+        result = cli(name, "a", "b", "--to", "slow")
+        assert result.out == "✓ Job a moved to queue slow\n✓ Job b moved to queue slow\n"
+        assert {job.queue for job in queue.list()} == {"slow"}
+
+    def test_by_a_filter(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+        queue.enqueue_many([{"command": "true", "id": id, "queue": "mail"} for id in "abc"])
+        stage.claim("a")
+        assert cli("move", "--queue", "mail", "--to", "bulk", "--dry-run").out == "would move 2 jobs: b, c\n"
+        assert cli("move", "--queue", "mail", "--to", "bulk", "--yes").out == "✓ 2 jobs moved to queue bulk\n"
+        assert {job.id: job.queue for job in queue.list()} == {"a": "mail", "b": "bulk", "c": "bulk"}
+        assert cli("move", "a", "--to", "bulk").code == 4
+
+    def test_wants_to_know_where_to(self, cli: Cli, queue: Queue) -> None:
+        queue.enqueue("true", id="a")
+        assert cli("move", "a").code == 2
+        assert cli("move", "--to", "slow").code == 2
+        assert "queue name '../x' is not allowed" in cli("move", "a", "--to", "../x").err
+
+    def test_a_queue_that_drains_takes_none(self, cli: Cli, queue: Queue) -> None:
+        queue.enqueue("true", id="a")
+        queue.store.queues().drain("full", queue.clock.now())
+        result = cli("move", "a", "--to", "full")
+        assert result.code == 4
+        assert "queue full is draining" in result.err
+        assert queue.get("a").queue == "default"

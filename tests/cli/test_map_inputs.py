@@ -1,0 +1,103 @@
+"""The inputs of map on the way to their commands: it is the same whatever the store is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Cli, Terminal
+
+from queuectl.queue import Queue
+
+
+@pytest.fixture
+def store_url() -> None:
+    """A file; `test_map` has the tests that run on every engine."""
+
+
+def commands(queue: Queue) -> list[str]:
+    return [job.command for job in queue.list()]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["echo", ":::", "a", "b c"], ["echo a", "echo 'b c'"]),
+        (
+            ["echo {2}-{1}", ":::", "a", "b", ":::", "1", "2"],
+            ["echo 1-a", "echo 2-a", "echo 1-b", "echo 2-b"],
+        ),
+        (["echo {1}{2}", ":::", "a", "b", ":::+", "1", "2"], ["echo a1", "echo b2"]),
+        (["-I", ",,", "echo {} ,,", ":::", "a"], ["echo {} a"]),
+        (["-C", ",", "--header", ":", "echo {y} {x}", ":::", "x,y", "1,2"], ["echo 2 1"]),
+        (["--", "cp", "{}", "{.}.bak", ":::", "d/a b.txt"], ["cp 'd/a b.txt' 'd/a b.bak'"]),
+        (["--no-run-if-empty", "echo", ":::", "a", " ", ""], ["echo a"]),
+    ],
+)
+def test_each_input_becomes_a_command(cli: Cli, words: list[str], expected: list[str]) -> None:
+    assert cli("map", "--dry-run", *words).out.splitlines() == expected
+
+
+def test_lines_come_from_stdin_and_files(cli_process: Cli, queue: Queue, elsewhere: Path) -> None:
+    Path("list").write_text("1\r\n2\n")
+
+    assert cli_process("map", "echo {1}{2}", "::::", "-", "list", stdin="a\n\nb").code == 0
+    assert commands(queue) == [f"echo {row}" for row in ("a1", "a2", "''1", "''2", "b1", "b2")]
+
+
+def test_nul_separates_names_that_have_line_ends(cli_process: Cli, queue: Queue) -> None:
+    assert cli_process("map", "-0", "cat {}", stdin="a\nb\0c\0").code == 0
+    assert commands(queue) == ["cat 'a\nb'", "cat c"]
+
+
+def test_an_option_after_the_inputs_is_one_of_them_and_said_to_be(cli: Cli) -> None:
+    result = cli("map", "--dry-run", "echo", ":::", "a", "--wait")
+
+    assert result.out == "echo a\necho --wait\n"
+    assert "--wait after ::: is an input" in result.err
+
+
+def test_no_input_is_no_job(cli: Cli, queue: Queue) -> None:
+    result = cli("map", "--wait", "echo {2}", ":::")
+
+    assert (result.code, queue.list()) == (0, [])
+    assert "there is no input" in result.err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["echo {}", "::::", "nosuch"], "cannot read 'nosuch'"),
+        ([":::", "a"], "map needs a command"),
+        (["echo {3}", ":::", "a"], "asks for {3}"),
+        (["-C", ",", "echo {1}", ":::", "a,b", "c"], "input 2 has 1 column, not 2"),
+        (["echo {}", ":::", "fine", "\udcff"], "input 2: the command contains a lone surrogate"),
+        (["--", "echo", "{}", ":::", "fine", "a\0"], "input 2: a word of argv contains a NUL byte"),
+        (["--timeout", "soon", "echo", ":::", "a"], "error: timeout 'soon'"),
+        (["--halt", "now,fail=1", "echo", ":::", "a"], "--halt needs --wait"),
+        (["--halt", "later", "--wait", "echo", ":::", "a"], "is no rule"),
+        (["--name", "x" * 61, "echo", ":::", "a"], "has 61 characters"),
+        (["echo", ":::+", "a"], "has no input source before it"),
+        (["echo", "::::", "-", "-"], "stdin is given twice"),
+        (["--id", "x", "echo", ":::", "a"], "unrecognized arguments: --id"),
+    ],
+)
+def test_bad_input_stores_nothing(cli: Cli, home: Path, words: list[str], says: str) -> None:
+    result = cli("map", *words)
+
+    assert result.code == 2
+    assert says in result.err
+    with Queue.open() as queue:
+        assert queue.list() == []
+
+
+def test_a_terminal_shows_a_bar(terminal: Terminal) -> None:
+    seen = terminal("map", "--wait", "true", ":::", "a", "b").out
+    assert "of 2 ended" in seen
+    assert "✓ 2 jobs completed" in seen
+
+
+def test_a_terminal_as_stdin_is_not_waited_for(terminal: Terminal) -> None:
+    result = terminal("map", "echo {}")
+    assert result.code == 2
+    assert "nothing is piped in" in result.out

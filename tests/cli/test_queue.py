@@ -1,0 +1,252 @@
+"""queuectl queue: what waits in each, limits, pauses, draining."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+
+import pytest
+from tests.cli.conftest import Cli, Terminal
+from tests.cli.stagehand import Stagehand
+
+from queuectl import queues
+from queuectl.core.outcome import SUCCEEDED
+from queuectl.queue import Queue
+from queuectl.testing import wait_until
+
+Start = Callable[..., subprocess.Popen[bytes]]
+
+
+class TestList:
+    def test_of_nothing(self, cli: Cli) -> None:
+        result = cli("queue", "list")
+        assert (result.code, result.out) == (0, "")
+        assert "no queues yet" in result.err
+        assert cli("queue", "--json").json() == []
+
+    def test_names_all_that_have_jobs_rules_or_workers(
+        self, cli: Cli, queue: Queue, stage: Stagehand, several: None
+    ) -> None:
+        cli("queue", "set", "reports", "--concurrency", "4", "--rate", "100/min", "--burst", "5")
+        cli("queue", "pause", "mail")
+        lines = [line.split() for line in cli("queues").out.splitlines()]
+        assert lines[0][:3] == ["QUEUE", "STATE", "RUNNING"]
+        assert [line[:8] for line in lines[1:]] == [
+            ["default", "open", "1", "0", "1", "1", "0", "1"],
+            ["mail", "paused", "0", "1", "0", "0", "0", "0"],
+            ["reports", "open", "0", "0", "0", "0", "0", "0"],
+        ]
+        assert " ".join(lines[3][8:]) == "- 1 4 at once, 100/min (burst 5)"
+
+    def test_as_json(self, cli: Cli, queue: Queue, stage: Stagehand, several: None) -> None:
+        cli("queue", "set", "mail", "--timeout", "90s")
+        default, mail = cli("queue", "list", "--json").json()
+        assert (default["name"], default["running"], default["jobs"]["dead"]) == ("default", 1, 1)
+        assert default["oldest_waiting_seconds"] is None
+        assert (mail["name"], mail["jobs"]["pending"], mail["workers"]) == ("mail", 1, 1)
+        assert (mail["timeout"], mail["concurrency"], mail["paused"]) == (90, None, False)
+        assert mail["oldest_waiting_seconds"] >= 0
+
+    def test_counts_the_workers_that_serve_each(self, cli: Cli, queue: Queue) -> None:
+        for names in (None, "mail=3,gpu=1", "mail"):
+            stage = Stagehand(queue)
+            stage.leave()
+            stage.worker.queues = names
+            queue.store.register(stage.worker, 600_000)
+        shown = {found["name"]: found["workers"] for found in cli("queue", "list", "--json").json()}
+        assert shown == {"gpu": 2, "mail": 3}
+        assert cli("queue", "show", "gpu", "--json").json()["workers"] == 2
+
+
+class TestShow:
+    def test_tells_everything(self, cli: Cli, queue: Queue) -> None:
+        queue.enqueue("true", queue="mail")
+        cli("queue", "set", "mail", "-j", "4", "--max-retries", "1", "--backoff-strategy", "fixed")
+        cli("queue", "pause", "mail", "--reason", "moving\x1b[31m", "--until", "2999-01-01 09:00")
+        shown = cli("queue", "show", "mail").out
+        for part in (
+            "State:          paused\n",
+            "Paused until:   Tue 2999-01-01 09:00",
+            "Reason:         moving\\x1b[31m\n",
+            "Jobs:           1 pending\n",
+            "Concurrency:    4 at once\n",
+            "Rate:           any\n",
+            "Job defaults:   1 retry, fixed backoff\n",
+        ):
+            assert part in shown
+
+    def test_of_an_unknown_queue_names_the_known_ones(self, cli: Cli, queue: Queue) -> None:
+        queue.enqueue("true", queue="mail")
+        queue.enqueue("true", queue="reports")
+        result = cli("queue", "show", "gpu")
+        assert (result.code, result.out) == (1, "")
+        assert result.err == "error: there is no queue 'gpu'\n  hint: the queues are: mail, reports\n"
+        assert "did you mean mail?" in cli("queue", "show", "mial").err
+
+    def test_of_the_default_queue_before_any_job(self, cli: Cli) -> None:
+        assert cli("queue", "show", "default", "--json").json()["running"] == 0
+
+
+class TestSet:
+    def test_says_what_holds_now(self, cli: Cli, queue: Queue) -> None:
+        result = cli("queue", "set", "mail", "--concurrency", "4", "--rate", "100/minute", "--timeout", "10m")
+        assert (result.code, result.out) == (0, "✓ Queue mail: 4 at once, 100/min, timeout 10m\n")
+        result = cli("queue", "set", "mail", "--concurrency", "none", "--burst", "7", "--backoff-base", "1.5")
+        assert result.out == "✓ Queue mail: 100/min (burst 7), timeout 10m, backoff base 1.5\n"
+
+    def test_none_of_everything_leaves_no_rule(self, cli: Cli, queue: Queue) -> None:
+        cli(
+            "queue",
+            "set",
+            "mail",
+            "--rate",
+            "100/min",
+            "--burst",
+            "3",
+            "--retry-delay",
+            "9s",
+            "--backoff-max",
+            "1h",
+        )
+        words = ("--rate", "none", "--retry-delay", "none", "--backoff-max", "none")
+        assert cli("queue", "set", "mail", *words).out == "✓ Queue mail: no limits, no defaults of its own\n"
+        assert queue.store.queues().all() == []
+
+    def test_as_json(self, cli: Cli) -> None:
+        shown = cli("queue", "set", "mail", "--max_retries=0", "--json").json()
+        assert (shown["name"], shown["max_retries"]) == ("mail", 0)
+        shown = cli("queue", "set", "mail", "--max-retries", "none", "--json").json()
+        assert (shown["name"], shown["max_retries"]) == ("mail", None)
+
+    @pytest.mark.parametrize(
+        ("words", "says"),
+        [
+            (("mail",), "nothing to set"),
+            (("mail", "--concurrency", "0"), "pause the queue instead"),
+            (("mail", "--concurrency", "-3"), "concurrency must be between"),
+            (("mail", "--rate", "fast"), "rate 'fast'"),
+            (("mail", "--burst", "5"), "give a rate too"),
+            (("a/b", "--concurrency", "5"), "queue name 'a/b' is not allowed"),
+        ],
+    )
+    def test_refuses_what_makes_no_sense(
+        self, cli: Cli, queue: Queue, words: tuple[str, ...], says: str
+    ) -> None:
+        result = cli("queue", "set", *words)
+        assert (result.code, result.out) == (2, "")
+        assert says in result.err
+        assert "hint: " in result.err
+        assert queue.store.queues().all() == []
+
+
+class TestPause:
+    def test_of_a_queue_that_has_no_jobs_yet(self, cli: Cli, queue: Queue) -> None:
+        result = cli("queue", "pause", "mail", "--reason", "server is down")
+        assert (result.code, result.out) == (0, "✓ Queue mail paused until somebody resumes it\n")
+        assert cli("queue", "show", "mail", "--json").json()["pause_reason"] == "server is down"
+
+    def test_for_some_time_echoes_its_end(self, cli: Cli, queue: Queue) -> None:
+        before = queue.clock.now()
+        result = cli("queue", "pause", "mail", "--for", "2h")
+        assert result.code == 0
+        assert result.out.endswith(" (in 2h)\n")
+        rule = queue.store.queues().get("mail")
+        assert rule is not None
+        assert rule.paused_until is not None
+        assert before + 7_200_000 <= rule.paused_until <= queue.clock.now() + 7_200_000
+
+    def test_tells_of_jobs_that_run(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+        queue.enqueue("true", id="a")
+        stage.claim("a")
+        assert cli("queue", "pause", "default").err == "1 running job goes on\n"
+
+    @pytest.mark.parametrize(
+        ("words", "says"),
+        [
+            (("--for", "2h", "--until", "17:00"), "both --until and --for"),
+            (("--until", "2001-01-01"), "not in the future"),
+            (("--until", "soon"), "--until 'soon'"),
+            (("--for", "0"), "not in the future"),
+            (("--reason", "x" * 501), "longer than 500"),
+        ],
+    )
+    def test_refuses_what_makes_no_sense(
+        self, cli: Cli, queue: Queue, words: tuple[str, ...], says: str
+    ) -> None:
+        result = cli("queue", "pause", "mail", *words)
+        assert result.code == 2
+        assert says in result.err
+        assert queue.store.queues().all() == []
+
+
+class TestResume:
+    def test_ends_a_pause(self, cli: Cli, queue: Queue) -> None:
+        cli("queue", "pause", "mail")
+        assert cli("queue", "resume", "mail").out == "✓ Queue mail resumed\n"
+        assert queue.store.queues().all() == []
+
+    def test_of_what_was_not_paused_is_no_error(self, cli: Cli, queue: Queue) -> None:
+        queue.enqueue("true", queue="mail")
+        result = cli("queue", "resume", "mail")
+        assert (result.code, result.out) == (0, "")
+        assert result.err == "queue mail was neither paused nor draining\n"
+
+    def test_of_an_unknown_queue_is_an_error(self, cli: Cli, queue: Queue) -> None:
+        result = cli("queue", "resume", "mail")
+        assert result.code == 1
+        assert "there is no queue 'mail'" in result.err
+
+
+class TestDrain:
+    def test_of_an_empty_queue_is_done_at_once(self, cli: Cli, queue: Queue) -> None:
+        result = cli("queue", "drain", "mail")
+        assert (result.code, result.out) == (
+            0,
+            "✓ Queue mail takes no new jobs; all of its jobs have ended\n",
+        )
+        assert "queuectl queue resume mail" in result.err
+        assert queues.is_draining(queue, "mail")
+        cli("queue", "resume", "mail")
+        assert not queues.is_draining(queue, "mail")
+
+    def test_waits_for_the_last_job(self, start: Start, queue: Queue, stage: Stagehand) -> None:
+        queue.enqueue("true", id="a")
+        job = stage.claim("a")
+        process = start("queue", "drain", "default")
+        wait_until(lambda: queues.is_draining(queue, "default"), what="the closing")
+        assert process.poll() is None
+        stage.end(job, SUCCEEDED, exit_code=0)
+        printed, _ = process.communicate(timeout=30)
+        assert process.returncode == 0
+        assert printed.decode() == "✓ Queue default takes no new jobs; all of its jobs have ended\n"
+
+    def test_does_not_wait_if_told_so(self, cli: Cli, queue: Queue) -> None:
+        queue.enqueue("true", queue="mail")
+        result = cli("queue", "drain", "mail", "--no-wait")
+        assert (result.code, result.out) == (0, "✓ Queue mail takes no new jobs; 1 pending\n")
+
+    def test_waits_no_longer_than_told(self, cli: Cli, queue: Queue) -> None:
+        queue.enqueue("true", queue="mail")
+        cli("queue", "pause", "mail")
+        result = cli("queue", "drain", "mail", "--timeout", "10ms")
+        assert (result.code, result.out) == (124, "")
+        assert "queue mail is paused until somebody resumes it" in result.err
+        assert "no worker serves queue mail" in result.err
+        assert "the time was up: queue mail still has jobs that have not ended (1 pending)" in result.err
+        assert cli("queue", "drain", "mail", "--timeout", "1ms", "--json").json()["drained"] is False
+
+    def test_ends_when_somebody_opens_the_queue_again(
+        self, start: Start, cli: Cli, queue: Queue, stage: Stagehand
+    ) -> None:
+        queue.enqueue("true", queue="mail")
+        process = start("queue", "drain", "mail")
+        wait_until(lambda: queues.is_draining(queue, "mail"), what="the closing")
+        cli("queue", "resume", "mail")
+        _, told = process.communicate(timeout=30)
+        assert (process.returncode, told.decode()) == (1, "queue mail was opened again meanwhile\n")
+
+    def test_shows_on_a_terminal_how_many_are_left(self, terminal: Terminal, queue: Queue) -> None:
+        queue.enqueue("true", queue="mail")
+        result = terminal("queue", "drain", "mail", "--timeout", "10ms")
+        assert result.code == 124
+        assert "draining mail: 1 job left" in result.out

@@ -1,0 +1,320 @@
+"""Limits of a command's process, with real commands: in force from the start, or it does not run."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from queuectl.core import outcome as kinds
+from queuectl.core import states
+from queuectl.testing import wait_until
+from queuectl.worker import cgroups
+from queuectl.worker.limits import processes_bind
+from tests.worker.systems import both_systems, both_systems_served
+from tests.worker.workshop import Workshop
+
+MB = 1024 * 1024
+STRANGER = 61_234  # a user with no other process
+
+
+def has_cgroup(controller: str) -> bool:
+    """Whether workers here limit that by a cgroup. Asked as they do, which may prepare our own cgroup."""
+    try:
+        return controller in cgroups.find(frozenset({"memory", "pids"})).controllers
+    except cgroups.Unavailable:
+        return False
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-I", "-S", "-c", code]
+
+
+SHOW = """
+import os, resource
+for name in ("AS", "CPU", "NOFILE"):
+    print(name, *resource.getrlimit(getattr(resource, "RLIMIT_" + name)))
+print("NICE", os.getpriority(os.PRIO_PROCESS, 0))
+"""
+
+
+@both_systems_served
+def test_limits_are_those_that_the_job_has(served: Workshop) -> None:
+    job = served.run(python(SHOW), memory="1G", cpu_time="90s", files=100, nice=7)
+    assert job.state == states.COMPLETED, job.last_error
+    found = dict(line.split(" ", 1) for line in served.stdout(job.id).decode().splitlines())
+    assert found["CPU"] == "90 91"
+    assert found["NOFILE"] == "100 100"
+    assert found["NICE"] == "7"
+    if not has_cgroup("memory"):
+        assert found["AS"] == f"{1024 * MB} {1024 * MB}"
+
+
+@both_systems_served
+def test_a_job_without_limits_has_those_of_its_worker(served: Workshop) -> None:
+    job = served.run(python(SHOW), ok_codes="3")
+    lines = served.stdout(job.id).decode()
+    for name in ("AS", "CPU", "NOFILE"):
+        soft, hard = resource.getrlimit(getattr(resource, "RLIMIT_" + name))
+        assert f"{name} {soft} {hard}\n" in lines
+    assert f"NICE {os.getpriority(os.PRIO_PROCESS, 0)}\n" in lines
+
+
+@both_systems_served
+def test_whoever_takes_more_memory_fails_and_is_told_the_limit(served: Workshop) -> None:
+    job = served.run(python("bytearray(600_000_000); print('too much')"), memory="256M")
+    assert (job.state, served.stdout(job.id)) == (states.DEAD, b"")
+    if has_cgroup("memory"):
+        assert job.last_error == "killed: out of memory (limit 256M)"
+    else:
+        assert job.last_error == "exit code 1: MemoryError (while limited to 256M of memory)"
+
+
+@both_systems_served
+def test_whoever_needs_less_memory_does_not_notice(served: Workshop) -> None:
+    job = served.run(python("bytearray(50_000_000); print('enough')"), memory="256M")
+    assert (job.state, served.stdout(job.id)) == (states.COMPLETED, b"enough\n")
+
+
+def test_a_failure_of_another_kind_is_not_blamed_on_the_limits(served: Workshop) -> None:
+    job = served.run("echo wrong >&2; exit 4", memory="1G", files=50, cpu_time="1h")
+    assert job.last_error == "exit code 4: wrong"
+
+
+@pytest.mark.skipif(has_cgroup("memory"), reason="memory is limited by cgroups here")
+@pytest.mark.parametrize("memory", ["4K", "1M"])
+def test_too_little_memory_to_start_at_all_is_told_as_such(served: Workshop, memory: str) -> None:
+    job = served.run("true", memory=memory, env={"LARGE": "x" * 100_000})
+    assert job.state == states.DEAD
+    assert job.last_error is not None
+    assert job.last_error.endswith(f"(while limited to {memory} of memory)")
+
+
+@both_systems_served
+def test_less_memory_than_applying_it_takes_is_no_obstacle(served: Workshop) -> None:
+    job = served.run("echo small", memory="8M", env={"LARGE": "x" * 100_000})
+    assert (job.state, served.stdout(job.id)) == (states.COMPLETED, b"small\n"), job.last_error
+
+
+BURN = "while True: pass"
+
+
+@both_systems_served
+def test_used_up_processor_time_is_told(served: Workshop) -> None:
+    job = served.run(python(BURN), cpu_time="1s", timeout="60s")
+    assert (job.state, job.signal) == (states.DEAD, int(signal.SIGXCPU))
+    assert job.last_error == "used up its 1s of processor time"
+    assert served.attempt(job.id).outcome == kinds.FAILED
+
+
+def test_also_if_the_shell_has_seen_it(served: Workshop) -> None:
+    line = f"{sys.executable} -I -S -c '{BURN}'; exit $?"
+    job = served.run(line, cpu_time="1s", timeout="60s")
+    assert job.exit_code == 128 + signal.SIGXCPU
+    assert job.last_error == "used up its 1s of processor time"
+
+
+def test_whoever_does_not_heed_the_signal_is_killed(served: Workshop) -> None:
+    code = f"import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)\n{BURN}"
+    job = served.run(python(code), cpu_time="1s", timeout="60s")
+    assert job.signal == signal.SIGKILL
+    assert job.last_error == "killed by SIGKILL (while limited to 1s of processor time)"
+
+
+@both_systems_served
+def test_no_more_files_can_be_opened(served: Workshop) -> None:
+    code = "opened = []\nwhile True: opened.append(open('/dev/null')); print(len(opened), flush=True)"
+    job = served.run(python(code), files=20)
+    assert served.stdout(job.id).split()[-1] == b"17"  # and the three standard ones
+    assert job.last_error is not None
+    assert "Too many open files" in job.last_error
+    assert job.last_error.endswith("(while limited to 20 open files)")
+
+
+def test_more_files_than_the_worker_may_have_are_an_error(site: Workshop) -> None:
+    # Whoever may exceed its limits is no test of this.
+    site.serve(prefix=["sh", "-c", 'ulimit -n 512; exec "$@"', "sh"])
+    job = site.run("echo ran", files=1000)
+    if site.attempt(job.id).outcome == kinds.SUCCEEDED:
+        pytest.skip("this user may exceed its limits")
+    assert site.attempt(job.id).outcome == kinds.SPAWN_ERROR
+    assert (job.exit_code, site.stdout(job.id)) == (None, b"")
+    assert job.last_error is not None
+    assert job.last_error.startswith("cannot apply the limit files=1000: ")
+    assert "512" in job.last_error
+
+
+def test_a_tighter_limit_of_the_worker_stays(site: Workshop) -> None:
+    site.serve(prefix=["sh", "-c", 'ulimit -t 50; exec "$@"', "sh"])
+    job = site.run(python(SHOW), cpu_time="1h")
+    assert b"CPU 50 50\n" in site.stdout(job.id), job.last_error
+
+
+def test_what_the_kernel_does_not_enforce_is_an_error(served: Workshop) -> None:
+    if has_cgroup("pids") or processes_bind():
+        pytest.skip("processes can be limited here")
+    job = served.run("echo ran", processes=10, id="uncounted")
+    assert (job.state, served.stdout(job.id)) == (states.DEAD, b"")
+    attempt = served.attempt(job.id)
+    assert attempt.outcome == kinds.SPAWN_ERROR
+    assert attempt.error is not None
+    assert attempt.error.startswith("cannot apply the limit processes=10: ")
+    assert "cgroup" in attempt.error
+
+
+@pytest.fixture
+def common_site() -> Iterator[Workshop]:
+    """A site of a user that the kernel does not exempt."""
+    with tempfile.TemporaryDirectory() as directory:
+        site = Workshop(Path(directory) / "home")
+        prefix: list[str] = []
+        if not processes_bind():
+            for path in (Path(directory), *Path(directory).rglob("*")):
+                os.chown(path, STRANGER, STRANGER)
+            prefix = ["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups"]
+            # Our Python may be where only root can read.
+            prefix += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search", "--"]
+        site.serve(prefix=prefix)
+        yield site
+        assert not site.close()
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv, to become another user")
+def test_processes_of_the_user_are_counted_where_there_is_no_cgroup(common_site: Workshop) -> None:
+    line = "for i in $(seq 40); do sleep 0.1 & echo $i; done; wait"
+    job = common_site.run(line, processes=12)
+    assert job.state == states.DEAD, common_site.log
+    assert job.last_error is not None
+    assert job.last_error.endswith("(while limited to 12 processes)")
+    assert 0 < len(common_site.stdout(job.id).split()) < 12
+    assert common_site.run("echo 1").state == states.COMPLETED
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to take a privilege away")
+def test_a_niceness_that_takes_privileges_is_an_error_without_them(site: Workshop) -> None:
+    site.serve(prefix=[sys.executable, "-I", "-c", WITHOUT_CAPABILITIES])
+    job = site.run("echo ran", nice=-5)
+    assert (job.state, site.stdout(job.id)) == (states.DEAD, b"")
+    assert site.attempt(job.id).outcome == kinds.SPAWN_ERROR
+    assert job.last_error == (
+        "cannot apply the limit nice=-5: Permission denied (less than the worker's own takes privileges)"
+    )
+    assert site.run("echo ran", nice=5).state == states.COMPLETED
+
+
+# Root without any capability that survives an exec: PR_SET_SECUREBITS NOROOT, and an empty bounding set.
+WITHOUT_CAPABILITIES = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+for capability in range(64):
+    libc.prctl(24, capability, 0, 0, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+# --- the start itself ---------------------------------------------------------------------------------------
+
+GENEROUS = {"memory": "8G", "files": 200, "cpu_time": "1h", "nice": 1}
+
+
+@both_systems_served
+@pytest.mark.parametrize("code", [1, 3, 75, 126, 127, 255])
+def test_exit_codes_stay_the_commands_own(served: Workshop, code: int) -> None:
+    job = served.run(f"exit {code}", **GENEROUS)
+    assert (job.exit_code, job.last_error) == (code, f"exit code {code}")
+
+
+@both_systems_served
+def test_the_process_is_as_it_would_be_without_limits(served: Workshop) -> None:
+    line = (
+        "env | grep -v -e ^QUEUECTL_ -e ^_= | sort; ls /proc/self/fd; pwd; "
+        "grep -e SigIgn -e SigBlk /proc/self/status; umask; "
+        "test $$ = $(cut -d' ' -f5 /proc/$$/stat) && echo leads"
+    )
+    fields = {"env": {"COLOUR": "blue", "EMPTY": "", "PYTHONPATH": "/x", "LC_ALL": "C"}}
+    plain = served.run(line, **fields)
+    limited = served.run(line, **fields, **GENEROUS)
+    assert limited.state == states.COMPLETED, limited.last_error
+    assert served.stdout(limited.id) == served.stdout(plain.id)
+    assert b"leads" in served.stdout(limited.id)
+
+
+@both_systems_served
+def test_arguments_come_through_as_they_are(served: Workshop) -> None:
+    words = ["printf", "%s|", "", " a\nb ", "ü", "-c", "$HOME", ".", ""]
+    job = served.run(words, **GENEROUS)
+    assert served.stdout(job.id).decode() == "|".join(words[2:]) + "|"
+
+
+@both_systems_served
+def test_a_program_that_is_missing_is_told_as_without_limits(served: Workshop) -> None:
+    job = served.run(["no-such-program"], **GENEROUS)
+    attempt = served.attempt(job.id)
+    assert (attempt.outcome, attempt.exit_code) == (kinds.SPAWN_ERROR, None)
+    assert attempt.error == "cannot start no-such-program: No such file or directory"
+
+
+@both_systems_served
+def test_so_are_a_missing_directory_and_a_file_that_is_no_program(served: Workshop, tmp_path: Path) -> None:
+    job = served.run("true", cwd="/nonexistent/place", **GENEROUS)
+    assert job.last_error == "cannot start /nonexistent/place: No such file or directory"
+    text = tmp_path / "text"
+    text.write_text("no program")
+    text.chmod(0o755)
+    job = served.run([str(text)], **GENEROUS)
+    assert job.last_error == f"cannot start {text}: Exec format error"
+    text.chmod(0o644)
+    job = served.run([str(text)], **GENEROUS)
+    assert job.last_error == f"cannot start {text}: Permission denied"
+
+
+@both_systems
+def test_a_limited_command_ends_with_its_tree_at_its_timeout(site: Workshop) -> None:
+    site.serve()
+    job = site.run("sleep 300 & setsid sleep 301 & echo up; wait", timeout="500ms", **GENEROUS)
+    assert site.attempt(job.id).outcome == kinds.TIMEOUT
+    assert job.last_error is not None
+    assert job.last_error.startswith("timed out")
+    wait_until(lambda: not site.job_processes(), what="its processes to end")
+
+
+def test_no_descriptor_is_lost(site: Workshop) -> None:
+    site.serve()
+    site.run("true", **GENEROUS)
+    pid = site.worker().pid
+    before = sorted(os.listdir(f"/proc/{pid}/fd"))
+    for command in ("true", "exit 3", "kill -9 $$"):
+        site.run(command, **GENEROUS)
+    site.run(["no-such-program"], **GENEROUS)
+    site.run("true", cwd="/nonexistent", **GENEROUS)
+    if not has_cgroup("pids") and not processes_bind():
+        site.run("true", processes=3)
+    assert sorted(os.listdir(f"/proc/{pid}/fd")) == before
+
+
+# --- cgroups ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(
+    not has_cgroup("memory"), reason="NO CGROUP V2 WITH MEMORY FOR US: not tested with a kernel"
+)
+def test_memory_is_counted_over_the_whole_tree(served: Workshop) -> None:
+    child = f"{sys.executable} -I -S -c 'b = bytearray(90_000_000); import time; time.sleep(60)'"
+    job = served.run(f"{child} & {child} & {child} & wait; echo all", memory="200M", timeout="50s")
+    assert job.last_error == "killed: out of memory (limit 200M)"
+    assert served.stdout(job.id) == b""
+
+
+@pytest.mark.skipif(not has_cgroup("pids"), reason="NO CGROUP V2 WITH PIDS FOR US: not tested with a kernel")
+def test_processes_are_counted_over_the_whole_tree(served: Workshop) -> None:
+    job = served.run("for i in 1 2 3 4 5 6 7 8 9; do sleep 60 & echo $i; done", processes=5)
+    assert len(served.stdout(job.id).split()) < 9
+    assert job.last_error is not None
+    assert job.last_error.endswith("(while limited to 5 processes)")

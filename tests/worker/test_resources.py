@@ -1,0 +1,374 @@
+"""Resources of a worker and limits of its machine: what is claimed, told to a command, given back."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from queuectl.config.settings import Settings
+from queuectl.core import outcome as kinds
+from queuectl.core import states
+from queuectl.core.admission import Limits
+from queuectl.core.pieces import read
+from queuectl.testing import wait_until
+from queuectl.worker.clerk import Clerk
+from queuectl.worker.desk import Desk
+from queuectl.worker.gate import Gate
+from queuectl.worker.stock import Stock
+from tests.worker.systems import both_systems
+from tests.worker.test_desk import Bench
+from tests.worker.workshop import Workshop
+
+# --- the desk, with time turned by hand ---------------------------------------------------------------------
+
+
+class Depot(Bench):
+    """A bench whose worker has pieces of resources, or looks at its machine first."""
+
+    def furnish(self, provides: str = "", **options: Any) -> None:
+        self.stock = Stock(read(provides))
+        settings = Settings({"claim-ahead": "64"})
+        options = {"queues": None, "only": None, "stock": self.stock, **options}
+        self.desk = Desk(self.store, self.clock, settings, Clerk(), **options)
+
+    def hurry(self) -> None:
+        """Jobs have been short: as many as allowed are claimed ahead."""
+        for _ in range(20):
+            self.desk.pace.learn(0.001)
+
+    def needy(self, count: int, needs: str = "gpu=1") -> list[str]:
+        return [self.queue.enqueue("true", needs=needs).id for _ in range(count)]
+
+    def start(self) -> None:
+        before = len(self.running)
+        super().start()
+        for job in self.running[before:]:
+            if job.needs is not None:
+                self.stock.take(job)
+
+    def end(self, seconds: float = 0.001) -> None:
+        if self.running[0].needs is not None:
+            self.stock.give(self.running[0])
+        super().end(seconds)
+
+
+@pytest.fixture
+def depot(tmp_path: Path) -> Iterator[Depot]:
+    it = Depot(tmp_path, slots=4)
+    it.furnish()
+    yield it
+    it.me.close()
+    it.store.close()
+
+
+def test_no_more_is_claimed_than_there_are_pieces(depot: Depot) -> None:
+    depot.furnish("gpu=2")
+    depot.needy(5)
+    depot.exchange()
+    assert len(depot.desk.ahead) == 2
+    depot.start()
+    depot.exchange()
+    assert len(depot.desk.ahead) == 0
+    depot.end()
+    assert depot.due()
+    depot.exchange()
+    assert len(depot.desk.ahead) == 1
+
+
+def test_pieces_of_jobs_that_wait_for_their_start_are_not_free(depot: Depot) -> None:
+    depot.furnish("gpu=3")
+    depot.needy(1)
+    depot.exchange()
+    assert depot.stock.free(depot.desk.ahead) == {"gpu": 2}
+    depot.needy(5)
+    depot.desk.rung()
+    depot.exchange()
+    assert len(depot.desk.ahead) == 3
+    assert depot.stock.free(depot.desk.ahead) == {}
+
+
+def test_what_needs_pieces_is_claimed_for_free_slots_alone(depot: Depot) -> None:
+    depot.furnish("license=50")
+    depot.hurry()
+    depot.needy(20, "license=1")
+    depot.exchange()
+    assert len(depot.desk.ahead) == 4
+    depot.start()
+    depot.enqueue(20)
+    depot.desk.rung()
+    depot.exchange()
+    assert [job.needs for job in depot.desk.ahead] == [None] * 20
+
+
+def test_a_worker_without_pieces_leaves_needy_jobs_alone(depot: Depot) -> None:
+    depot.needy(3)
+    plain = depot.enqueue(1)
+    depot.exchange()
+    assert [job.id for job in depot.desk.ahead] == plain
+
+
+def test_queues_are_served_in_their_order(depot: Depot) -> None:
+    depot.furnish(queues=("b", "a"))
+    for name, priority in [("a", 9), ("b", 0), ("a", 9), ("b", 1), ("c", 99)]:
+        depot.queue.enqueue("true", queue=name, priority=priority)
+    depot.exchange()
+    assert [(job.queue, job.priority) for job in depot.desk.ahead] == [("b", 1), ("b", 0), ("a", 9), ("a", 9)]
+
+
+def test_weighted_queues_share_the_claims(depot: Depot) -> None:
+    depot.furnish(queues=("a", "b"), weights=(3, 1))
+    for name in "ab":
+        for _ in range(20):
+            depot.queue.enqueue("true", queue=name)
+    taken: Counter[str] = Counter()
+    for _ in range(4):  # four at a time: no chance in it
+        depot.exchange()
+        taken.update(job.queue for job in depot.desk.ahead)
+        depot.start()
+        while depot.running:
+            depot.end(seconds=1)
+    assert taken == {"a": 12, "b": 4}
+    while depot.due():
+        depot.exchange()
+        taken.update(job.queue for job in depot.desk.ahead)
+        depot.start()
+        while depot.running:
+            depot.end(seconds=1)
+    assert taken == {"a": 20, "b": 20}  # what one has not, the other fills
+
+
+def limited(depot: Depot) -> list[float]:
+    """A gate that reads the load from the list, whose last entry counts."""
+    loads = [1.0]
+    depot.furnish(gate=Gate(Limits(max_load=4), lambda: loads[-1]))
+    depot.desk.look_at_the_machine()
+    return loads
+
+
+def test_beyond_its_limit_a_worker_claims_nothing_and_gives_back_what_it_holds(depot: Depot) -> None:
+    loads = limited(depot)
+    depot.hurry()
+    depot.enqueue(30)
+    depot.exchange()
+    depot.start()
+    assert len(depot.desk.ahead) == 26
+    loads.append(5.0)
+    depot.clock.advance(1.0)
+    depot.desk.look_at_the_machine()
+    assert not depot.desk.ahead
+    assert depot.due()  # to give it back
+    depot.exchange()
+    assert depot.counts() == {states.PROCESSING: 4, states.PENDING: 26}
+    depot.end()  # what runs goes on
+    depot.exchange()
+    assert not depot.desk.ahead
+    assert not depot.due()
+    assert depot.desk.wake_at() <= depot.clock.monotonic() + 1.0
+
+
+def test_below_its_limit_it_claims_again_at_once(depot: Depot) -> None:
+    loads = limited(depot)
+    loads.append(5.0)
+    depot.clock.advance(1.0)
+    depot.desk.look_at_the_machine()
+    depot.enqueue(1)
+    assert not depot.due()
+    loads.append(1.0)
+    depot.clock.advance(1.0)
+    depot.desk.look_at_the_machine()
+    assert depot.due()
+    depot.exchange()
+    assert len(depot.desk.ahead) == 1
+
+
+def test_an_answer_that_comes_too_late_is_given_back(depot: Depot) -> None:
+    loads = limited(depot)
+    depot.enqueue(1)
+    depot.desk.exchange(0, depot.me)
+    loads.append(5.0)
+    depot.clock.advance(1.0)
+    depot.desk.look_at_the_machine()
+    depot.desk.conclude(depot.me)
+    assert not depot.desk.ahead
+    depot.exchange()
+    assert depot.counts() == {states.PENDING: 1}
+
+
+# --- the stock ----------------------------------------------------------------------------------------------
+
+
+def test_pieces_come_back_to_their_place(depot: Depot) -> None:
+    depot.furnish("gpu=3")
+    depot.needy(2)
+    depot.exchange()
+    first, second = depot.desk.ahead
+    assert (depot.stock.take(first), depot.stock.take(second)) == ({"gpu": ["0"]}, {"gpu": ["1"]})
+    depot.stock.give(first)
+    assert depot.stock.free([]) == {"gpu": 2}
+    assert depot.stock.take(first) == {"gpu": ["0"]}
+    depot.stock.give(first)
+    with pytest.raises(KeyError):  # twice would hand it out twice
+        depot.stock.give(first)
+
+
+def test_too_few_pieces_change_nothing(depot: Depot) -> None:
+    depot.furnish("gpu=1")
+    depot.needy(1)
+    depot.exchange()
+    (job,) = depot.desk.ahead
+    job.needs = "gpu=2"
+    with pytest.raises(ValueError, match="gpu=2 is more than there is"):
+        depot.stock.take(job)
+    assert depot.stock.free([]) == {"gpu": 1}
+
+
+# --- real workers -------------------------------------------------------------------------------------------
+
+# Keeps a directory per piece while it runs: mkdir fails if another has the same piece.
+ALONE = 'x=$CUDA_VISIBLE_DEVICES; mkdir "busy-$x" && sleep 0.02 && echo "$x" && rmdir "busy-$x"'
+
+
+@both_systems
+def test_never_two_commands_have_the_same_piece(site: Workshop) -> None:
+    site.serve("--concurrency", "4", "--provides", "gpu=2")
+    ids = [site.enqueue(ALONE, needs="gpu=1", max_retries=0) for _ in range(30)]
+    site.ended(*ids)
+    assert [site.job(id).state for id in ids] == [states.COMPLETED] * 30
+    seen = Counter(site.stdout(id).decode().strip() for id in ids)
+    assert set(seen) <= {"0", "1"}
+    assert seen["0"] > 0
+
+
+def test_processes_of_one_start_share_the_pieces_out(site: Workshop) -> None:
+    site.serve("--concurrency", "4", "--provides", "gpu=ids:3+5+7", count=2)
+    assert sorted(str(worker.provides) for worker in site.registered()) == ["gpu=ids:3+5", "gpu=ids:7"]
+    ids = [site.enqueue(ALONE, needs="gpu=1", max_retries=0) for _ in range(30)]
+    site.ended(*ids)
+    assert [site.job(id).state for id in ids] == [states.COMPLETED] * 30
+    assert {site.stdout(id).decode().strip() for id in ids} <= {"3", "5", "7"}
+
+
+def test_a_command_is_told_its_pieces_and_its_own_variables_win(site: Workshop) -> None:
+    site.serve(
+        "--provides", "gpu=2,big-disk=1", env={"CUDA_VISIBLE_DEVICES": "9", "QUEUECTL_RESOURCE_X": "1"}
+    )
+    shown = (
+        'echo "$QUEUECTL_RESOURCE_GPU|$CUDA_VISIBLE_DEVICES|$QUEUECTL_RESOURCE_BIG_DISK|$QUEUECTL_RESOURCE_X"'
+    )
+    both = site.run(shown, needs="gpu=2,big-disk")
+    own = site.run(shown, needs="gpu=1", env={"CUDA_VISIBLE_DEVICES": "mine"})
+    none = site.run(shown)
+    assert site.stdout(both.id) == b"0,1|0,1|0|\n"
+    assert site.stdout(own.id) == b"0|mine||\n"
+    assert site.stdout(none.id) == b"|9||\n"
+
+
+def test_a_job_that_needs_more_than_anybody_has_waits_and_holds_up_nobody(site: Workshop) -> None:
+    site.serve("--provides", "gpu=1")
+    big = site.enqueue("true", needs="gpu=2", priority=9)
+    assert site.run("true", needs="gpu=1").state == states.COMPLETED
+    assert site.run("true").state == states.COMPLETED
+    assert site.job(big).state == states.PENDING
+
+
+@pytest.mark.parametrize("how", ["failed", "not found", "timed out", "cancelled"])
+def test_pieces_come_back_however_a_command_ends(site: Workshop, how: str) -> None:
+    site.serve("--concurrency", "2", "--provides", "gpu=1")
+    if how == "failed":
+        assert site.run("exit 3", needs="gpu=1").state == states.DEAD
+    elif how == "not found":
+        assert site.attempt(site.run(["/no/such"], needs="gpu=1").id).outcome == kinds.SPAWN_ERROR
+    elif how == "timed out":
+        assert site.attempt(site.run("sleep 60", needs="gpu=1", timeout="200ms").id).outcome == kinds.TIMEOUT
+    else:
+        id = site.enqueue("echo up; sleep 60", needs="gpu=1")
+        site.running(id)
+        site.jobs.cancel(id)
+        assert site.ended(id).state == states.CANCELLED
+    after = site.run("echo $QUEUECTL_RESOURCE_GPU", needs="gpu=1")
+    assert site.stdout(after.id) == b"0\n"
+
+
+def test_a_worker_declared_dead_has_all_its_pieces_when_it_comes_back(site: Workshop) -> None:
+    site.config(worker_heartbeat_interval="100ms")
+    site.serve("--provides", "gpu=2")
+    id = site.enqueue('echo up; test "$QUEUECTL_ATTEMPT" -gt 1 || sleep 60', needs="gpu=2")
+    site.running(id)
+    old = site.worker()
+    wait_until(lambda: site.jobs.store.bury(site.worker()), what="the worker to be buried")
+    assert site.ended(id).state == states.COMPLETED
+    assert site.worker().id != old.id
+    assert site.worker().provides == "gpu=2"
+
+
+def test_a_crashed_workers_successor_has_the_same_pieces(site: Workshop) -> None:
+    site.ok("worker", "start", "--count", "2", "--provides", "gpu=2")
+    before = {str(worker.provides): worker.pid for worker in site.registered()}
+    assert sorted(before) == ["gpu=1", "gpu=ids:1"]
+    os.kill(before["gpu=ids:1"], signal.SIGKILL)
+    wait_until(
+        lambda: [w.provides for w in site.registered() if w.pid not in before.values()] == ["gpu=ids:1"],
+        what="a successor",
+    )
+
+
+def test_a_restart_keeps_pieces_queues_and_limits(site: Workshop) -> None:
+    options = ("--queue", "a=3,b=1", "--max-load", "5000", "--min-free-memory", "1K", "--concurrency", "2")
+    site.ok("worker", "start", "--count", "2", "--provides", "gpu=2", *options)
+    site.ok("worker", "start", "--concurrency", "3")
+    before = {worker.pid for worker in site.registered()}
+    site.ok("worker", "restart")
+    workers = json.loads(site.ok("worker", "list", "--json"))
+    assert not before & {worker["pid"] for worker in workers}
+    found = sorted(((w["queues"], w["weights"], w["provides"], w["concurrency"]) for w in workers), key=repr)
+    shared = (["a", "b"], [3, 1])
+    assert found == sorted(
+        [(*shared, {"gpu": ["0"]}, 2), (*shared, {"gpu": ["1"]}, 2), (None, None, None, 3)], key=repr
+    )
+    commands = [Path("/proc", str(pid), "cmdline").read_bytes().split(b"\0") for pid in site.workers()]
+    limits = [words[words.index(b"--max-load") + 1] for words in commands if b"--max-load" in words]
+    assert limits == [b"5000.0", b"5000.0"]
+    assert sum(b"--min-free-memory" in words for words in commands) == 2
+
+
+def test_the_pieces_of_a_living_worker_are_refused_to_another(site: Workshop) -> None:
+    site.ok("worker", "start", "--provides", "gpu=2")
+    for words in (["start"], ["start", "--foreground"], ["scale", "3"]):
+        result = site.q("worker", *words, "--provides", "gpu=ids:1+2")
+        assert result.returncode == 4, result
+        assert f"gpu 1 belongs to worker {site.worker().id} already" in result.stderr
+    site.ok("worker", "start", "--provides", "gpu=ids:2+3")
+    assert len(site.registered()) == 2
+
+
+def test_scaling_down_spares_those_that_provide(site: Workshop) -> None:
+    site.ok("worker", "start")
+    site.ok("worker", "scale", "2", "--provides", "gpu=2")
+    site.ok("worker", "scale", "1")
+    assert site.worker().provides == "gpu=2"
+
+
+def test_a_machine_beyond_its_limit_starts_nothing_and_the_log_says_so_once(site: Workshop) -> None:
+    site.serve("--min-free-memory", "8000T")
+    wait_until(lambda: "claims nothing for now: " in site.log, what="the log to say so")
+    full = site.worker().id
+    id = site.enqueue("true")
+    site.serve("--max-load", "5000", "--min-free-memory", "1")
+    assert site.ended(id).state == states.COMPLETED
+    assert site.attempt(id).worker_id != full
+    assert site.log.count("claims nothing for now: ") == 1
+    assert "of memory are free, 8000T must stay so" in site.log
+
+
+def test_run_waits_for_a_worker_that_has_what_the_job_needs(site: Workshop) -> None:
+    site.serve("--provides", "gpu=1")
+    assert (
+        site.ok("run", "--needs", "gpu=1", "--", "sh", "-c", "echo got $QUEUECTL_RESOURCE_GPU") == "got 0\n"
+    )

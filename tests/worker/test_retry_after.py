@@ -1,0 +1,175 @@
+"""A command that ends with 75 can say when to try it again, in the file that it is given."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from queuectl.core import outcome as kinds
+from queuectl.core import states
+from queuectl.core.chunks import unpack
+from queuectl.core.job import Attempt
+from queuectl.testing import wait_until
+from queuectl.worker.retry_after import SWEEP_EVERY, RetryFiles
+from tests.worker.systems import both_systems_served
+from tests.worker.workshop import Workshop, kill
+
+HOUR = 3_600_000
+
+
+def tried(site: Workshop, command: str, id: str, **fields: object) -> None:
+    """Wait until its first attempt has failed."""
+    site.enqueue(command, id=id, max_retries=3, **fields)
+    wait_until(lambda: len(site.attempts(id)) == 1, what=f"the first attempt at {id}")
+
+
+def waits(site: Workshop, id: str) -> int:
+    """How long it waits after its only attempt, in milliseconds."""
+    job = site.job(id)
+    assert job.state == states.FAILED
+    return job.run_at - site.attempt(id).finished_at
+
+
+def directories(site: Workshop) -> list[Path]:
+    return sorted(site.home.glob("run/retry-*"))
+
+
+def _printed(attempt: Attempt) -> Path:
+    (chunk,) = unpack(attempt.output or b"")
+    return Path(chunk.data.decode().strip())
+
+
+def files(site: Workshop) -> list[str]:
+    return [path.name for directory in directories(site) for path in directory.iterdir()]
+
+
+@both_systems_served
+def test_the_next_retry_is_when_the_command_wants_it(served: Workshop) -> None:
+    tried(served, 'echo 1h > "$QUEUECTL_RETRY_AFTER"; exit 75', "later")
+    assert waits(served, "later") == HOUR
+    attempt = served.attempt("later")
+    assert (attempt.outcome, attempt.exit_code, attempt.error) == (kinds.FAILED, 75, "exit code 75")
+    assert served.job("later").attempts == 1
+    assert files(served) == []
+
+
+def test_a_time_can_be_given_too(served: Workshop) -> None:
+    tried(served, 'date -u -d "+2 hours" +%FT%TZ > $QUEUECTL_RETRY_AFTER; exit 75', "dated")
+    assert waits(served, "dated") == pytest.approx(2 * HOUR, abs=60_000)
+
+
+def test_without_a_file_the_backoff_decides(served: Workshop) -> None:
+    tried(served, "exit 75", "plain", retry_delay="30m", backoff_strategy="fixed")
+    assert waits(served, "plain") == HOUR // 2
+
+
+def test_with_another_code_the_backoff_decides(served: Workshop) -> None:
+    tried(
+        served,
+        "echo 1h > $QUEUECTL_RETRY_AFTER; exit 74",
+        "other",
+        retry_delay="30m",
+        backoff_strategy="fixed",
+    )
+    assert waits(served, "other") == HOUR // 2
+
+
+@pytest.mark.parametrize(
+    ("id", "line", "told"),
+    [
+        ("garbage", "echo later > $QUEUECTL_RETRY_AFTER", "ignored QUEUECTL_RETRY_AFTER 'later'"),
+        ("pipe", "mkfifo $QUEUECTL_RETRY_AFTER", "ignored QUEUECTL_RETRY_AFTER '(not a file)'"),
+        ("link", "ln -s /etc/hostname $QUEUECTL_RETRY_AFTER", "cannot read its QUEUECTL_RETRY_AFTER"),
+        ("binary", "head -c 100000 /dev/zero > $QUEUECTL_RETRY_AFTER", "ignored QUEUECTL_RETRY_AFTER"),
+    ],
+)
+def test_what_cannot_be_understood_is_told_and_ignored(
+    served: Workshop, id: str, line: str, told: str
+) -> None:
+    tried(served, f"{line}; exit 75", id, retry_delay="30m", backoff_strategy="fixed")
+    assert waits(served, id) == HOUR // 2
+    error = served.job(id).last_error
+    assert error is not None
+    assert error.startswith(f"exit code 75 ({told}")
+
+
+def test_it_runs_again_at_once_if_it_wants_to(served: Workshop) -> None:
+    line = 'test $QUEUECTL_ATTEMPT = 2 && exit 0; echo 0 > "$QUEUECTL_RETRY_AFTER"; exit 75'
+    served.enqueue(line, id="again", max_retries=1, retry_delay="1h", backoff_strategy="fixed")
+    assert served.ended("again").state == states.COMPLETED
+
+
+def test_each_attempt_has_a_file_of_its_own_that_we_do_not_make(served: Workshop) -> None:
+    line = 'test -e "$QUEUECTL_RETRY_AFTER" && exit 9; echo "$QUEUECTL_RETRY_AFTER"; exit 1'
+    served.enqueue(line, id="named", max_retries=1, retry_delay=0, backoff_strategy="fixed")
+    served.ended("named")
+    first, second = (_printed(attempt) for attempt in served.attempts("named"))
+    assert first.name != second.name
+    assert not first.exists()
+    (directory,) = directories(served)
+    assert first.parent == second.parent == directory
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+
+
+def test_codes_that_are_not_to_be_retried_go_first(served: Workshop) -> None:
+    job = served.run("echo 1h > $QUEUECTL_RETRY_AFTER; exit 75", max_retries=3, no_retry_on="75")
+    assert job.state == states.DEAD
+    assert job.last_error == "exit code 75 (exit code 75 is not to be retried)"
+
+
+def test_ok_codes_are_successes_and_kept(served: Workshop) -> None:
+    job = served.run("exit 3", ok_codes="3")
+    attempt = served.attempt(job.id)
+    assert (job.state, job.exit_code, job.last_error) == (states.COMPLETED, 3, None)
+    assert (attempt.outcome, attempt.exit_code, attempt.error) == (kinds.SUCCEEDED, 3, None)
+
+
+# --- leftovers ----------------------------------------------------------------------------------------------
+
+
+def test_a_worker_that_leaves_takes_its_files_along(site: Workshop) -> None:
+    process = site.serve()
+    site.run("echo 1h > $QUEUECTL_RETRY_AFTER")
+    assert len(files(site)) == 1
+    process.terminate()
+    assert process.wait(20) == 0
+    assert directories(site) == []
+
+
+def test_those_of_a_worker_that_died_go_with_the_next_start(site: Workshop) -> None:
+    process = site.serve()
+    site.run("echo 1h > $QUEUECTL_RETRY_AFTER")
+    kill(process.pid)
+    process.wait(20)
+    (left,) = directories(site)
+    site.serve()
+    assert not left.exists()
+    assert len(directories(site)) == 1
+
+
+def test_those_of_a_living_worker_stay(tmp_path: Path) -> None:
+    mine = RetryFiles(str(tmp_path))
+    path = Path(os.fsdecode(mine.entry("token").partition(b"=")[2]))
+    path.write_text("5m")
+    RetryFiles(str(tmp_path)).close()
+    assert mine.take("token", 1000) == (301_000, None)
+    assert not path.exists()
+    mine.close()
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_sweep_removes_what_is_old_and_of_nobody_that_runs(tmp_path: Path) -> None:
+    mine = RetryFiles(str(tmp_path))
+    paths = {name: Path(os.fsdecode(mine.entry(name).partition(b"=")[2])) for name in ("old", "runs", "new")}
+    for path in paths.values():
+        path.write_text("5m")
+    for name in ("old", "runs"):
+        os.utime(paths[name], (1000, 1000))
+    mine.issued = SWEEP_EVERY
+    mine.sweep({"runs"}, int(paths["new"].stat().st_mtime * 1000))
+    assert [name for name, path in paths.items() if path.exists()] == ["runs", "new"]
+    assert mine.issued == 0
+    mine.close()
