@@ -33,6 +33,7 @@ __all__ = [
     "look",
     "overview",
     "pause",
+    "resting",
     "resume",
 ]
 
@@ -165,6 +166,13 @@ def resume(queue: Queue, name: str) -> QueueView:
 def drain(queue: Queue, name: str) -> QueueRule:
     """Take no new jobs until `resume`; what is there is done."""
     return queue.store.queues().drain(check_queue(name), queue.clock.now())
+
+
+def resting(queue: Queue, name: str | None = None) -> list[QueueRule]:
+    """The rules of the queues, or of this one, that are paused or take no new jobs now."""
+    now = queue.clock.now()
+    rules = queue.store.queues().all() if queue.store.has_queue_rules() else []
+    return [rule for rule in rules if (is_paused(rule, now) or rule.draining) and name in (None, rule.name)]
 
 
 def is_draining(queue: Queue, name: str) -> bool:

@@ -144,6 +144,8 @@ class TestPause:
         result = cli("queue", "pause", "mail", "--reason", "server is down")
         assert (result.code, result.out) == (0, "✓ Queue mail paused until somebody resumes it\n")
         assert cli("queue", "show", "mail", "--json").json()["pause_reason"] == "server is down"
+        assert "Queue mail: paused (server is down)\n" in cli("status").out
+        assert cli("status", "--json").json()["paused_queues"] == ["mail"]
 
     def test_for_some_time_echoes_its_end(self, cli: Cli, queue: Queue) -> None:
         before = queue.clock.now()

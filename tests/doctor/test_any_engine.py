@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 
 import pytest
@@ -100,8 +101,7 @@ def test_a_dropped_index_is_found_and_its_mend_helps(place: Place, index: str, c
     mend = seen.one(index)["mend"]
     assert columns in mend
     if place.engine == "sqlite":
-        mend = mend.partition(" 'CREATE")[2].replace("""'"'"'""", "'").rstrip("'")
-        mend = "CREATE" + mend
+        mend = shlex.split(mend)[-1]  # what the shell hands to sqlite3
     place.ask(mend.replace("CONCURRENTLY ", ""))  # which cannot run in a transaction
     assert doctor(place.url).about(index) == []
 

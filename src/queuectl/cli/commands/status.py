@@ -12,6 +12,7 @@ from queuectl.core.job import plain_number
 from queuectl.editing import progressing
 from queuectl.errors import InvalidInput
 from queuectl.queue import JobFilter
+from queuectl.queues import resting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class Overview:
         if stats.oldest_pending is not None:
             self.oldest_ms = max(queue.clock.now() - stats.oldest_pending, 0)
         self.progressing = progressing(queue, JobFilter(queue=name), limit=_MOST_PROGRESS)
+        self.resting = resting(queue, name)
         self.per_minute = ended * 60_000 / window_ms
         waiting = sum(self.counts[state] for state in ("pending", "processing", "failed"))
         self.drain_ms = None
@@ -112,6 +114,11 @@ class Overview:
             lines.append(f"Throughput: {rate} jobs/min (last {self.window_ms // 60_000} min)")
         if self.drain_ms is not None:
             lines.append(f"Time to drain: ~{_roughly(self.drain_ms)}")
+        lines += [
+            f"Queue {clean(rule.name)}: {'paused' if rule.paused_at else 'takes no new jobs'}"
+            + (f" ({clean(rule.pause_reason)})" if rule.pause_reason else "")
+            for rule in self.resting
+        ]
         if self.progressing:
             lines.append("Progress:")
             lines += [f"  {clean(job.id)}: {clean(progress_of(job) or '')}" for job in self.progressing]
@@ -125,6 +132,8 @@ class Overview:
             "oldest_waiting_seconds": _seconds(self.oldest_ms),
             "throughput_per_minute": plain_number(round(self.per_minute, 2)),
             "drain_seconds": _seconds(self.drain_ms),
+            "paused_queues": [rule.name for rule in self.resting if rule.paused_at],
+            "draining_queues": [rule.name for rule in self.resting if rule.draining],
             "progress": [
                 {"id": job.id, "progress": job.progress, "progress_text": job.progress_text}
                 for job in self.progressing
