@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from queuectl.core.conditions import Conditions
     from queuectl.core.job import NewJob
     from queuectl.store.arrivals import Arrivals
     from queuectl.store.connection import Connection
@@ -65,7 +66,8 @@ class Intake:
             if arrivals:
                 arrivals.make_room(self.connection, now, skip=skip)
             for jobs in kept:
-                for optional, part in alike(stored(jobs, arrivals), skip=skip):
+                some = alike(stored(jobs, arrivals), skip=skip) if arrivals or skip else [(False, jobs)]
+                for optional, part in some:
                     rows = [insert_values(job, now) for job in part]
                     new += self.connection.insert(insert_for(rows), rows, skip=optional)
             if arrivals:
@@ -126,42 +128,16 @@ def alike(jobs: Sequence[NewJob], *, skip: bool) -> Iterator[tuple[bool, Sequenc
 
 
 def insert_values(job: NewJob, now: int) -> tuple[object, ...]:
-    values = _plain_values(job, now)
-    return values if job.conditions is None else (*values, *_conditions(job))
-
-
-def _conditions(job: NewJob) -> tuple[object, ...]:
-    import json
-
-    mine = job.conditions
-    assert mine is not None
-    return (
-        json.dumps(mine.rules, sort_keys=True) if mine.rules else None,
-        mine.needs,
-        mine.unique_key,
-        mine.group,
-        1 if mine.held else None,
-        len(mine.after) or None,
-        mine.schedule,
-    )
-
-
-def _first_state(job: NewJob, *, later: bool) -> str:
-    mine = job.conditions
-    if mine is not None and (mine.held or mine.after or (mine.group and not later)):
-        return "blocked"  # a group lets its jobs in one by one
-    return "scheduled" if later else "pending"
-
-
-def _plain_values(job: NewJob, now: int) -> tuple[object, ...]:
-    run_at = job.run_at
+    """A row for `insert_for`. In one piece: it runs for every job of millions."""
+    run_at, mine = job.run_at, job.conditions
     later = run_at is not None and run_at > now
-    return (
+    state = "scheduled" if later else "pending"
+    values = (
         job.id,
         job.command,
         job.argv,
         job.queue,
-        _first_state(job, later=later),
+        state if mine is None else _first_state(mine, state),
         job.priority,
         job.max_retries,
         job.backoff_strategy,
@@ -175,4 +151,25 @@ def _plain_values(job: NewJob, now: int) -> tuple[object, ...]:
         job.cwd,
         job.env,
         job.tags,
+    )
+    return values if mine is None else (*values, *_conditions(mine))
+
+
+def _first_state(mine: Conditions, state: str) -> str:
+    """As it would be without conditions, unless something keeps it; a group lets its jobs in one by one."""
+    blocked = mine.held or mine.after or (mine.group and state == "pending")
+    return "blocked" if blocked else state
+
+
+def _conditions(mine: Conditions) -> tuple[object, ...]:
+    import json
+
+    return (
+        json.dumps(mine.rules, sort_keys=True) if mine.rules else None,
+        mine.needs,
+        mine.unique_key,
+        mine.group,
+        1 if mine.held else None,
+        len(mine.after) or None,
+        mine.schedule,
     )
