@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from queuectl.transfer.export import Exported
     from queuectl.transfer.progress import Progress
     from queuectl.transfer.seals import Seals
+    from queuectl.worker.desk import Desk
+    from queuectl.worker.heart import Heart
     from queuectl.worker.loop import Loop
 
 
@@ -212,23 +214,13 @@ def build_worker(
 ) -> Loop:
     """Wire a worker on this queue's store. `only` restricts it to one job."""
     from queuectl import system
-    from queuectl.config.sources import load
     from queuectl.core.pieces import spell
     from queuectl.paths import make_private_dir
-    from queuectl.store.open import open_store
-    from queuectl.upkeep.purger import Purger
-    from queuectl.upkeep.rescuer import rescue
-    from queuectl.upkeep.scheduler import Scheduler
-    from queuectl.worker.clerk import Clerk, RunningClerk
-    from queuectl.worker.desk import Desk
-    from queuectl.worker.gate import Gate
-    from queuectl.worker.heart import Heart
     from queuectl.worker.launcher import Launcher
     from queuectl.worker.loop import Loop
     from queuectl.worker.membership import Membership
     from queuectl.worker.process import job_environment, keep_descriptors_private
     from queuectl.worker.signals import Signals
-    from queuectl.worker.stock import Stock
 
     store, settings, clock = queue.store, queue.settings, queue.clock
     location = store.location
@@ -237,14 +229,9 @@ def build_worker(
     keep_descriptors_private()
     system.become_subreaper()
     signals = Signals()
-
     # A server that is cut off may keep us waiting: never for so long that our commands outlive the lease.
     answer_ms = min(max(settings.worker_lease // 6, 1_000), 10_000) if location.shared else None
-
-    def open_another() -> Store:
-        another = open_store(location, create=False)
-        another.be_patient(_HEART_PATIENCE_MS, answer_ms)
-        return another
+    heart = _make_heart(queue, answer_ms, signals.wake, only=only)
 
     def join() -> Membership:
         me = Membership(
@@ -260,29 +247,9 @@ def build_worker(
         store.be_patient(_LOOP_PATIENCE_MS, answer_ms)
         return me
 
-    heart = Heart(
-        open_store=open_another,
-        load=lambda other: load(other.stored_config()),
-        settings=settings,
-        clock=clock,
-        wake=signals.wake,
-        # A worker for one job leaves schedules to those who could run what they make.
-        upkeep=[rescue, Purger(), *([Scheduler()] if only is None else [])],
-    )
-    clerk = RunningClerk(signals.wake) if location.shared else Clerk()
     loop = Loop(
         store=store,
-        desk=Desk(
-            store,
-            clock,
-            settings,
-            clerk,
-            queues=spec.queues,
-            weights=spec.weights,
-            only=only,
-            stock=Stock(spec.provides),
-            gate=Gate(spec.limits) if spec.limits else None,
-        ),
+        desk=_make_desk(queue, spec, signals.wake, only=only),
         heart=heart,
         signals=signals,
         launcher=Launcher(job_environment(location.url), settings.shell, location.run_dir),
@@ -295,6 +262,49 @@ def build_worker(
     loop.stop_when_orphaned = spec.foreground
     heart.start()
     return loop
+
+
+def _make_heart(queue: Queue, answer_ms: int | None, wake: Callable[[], None], *, only: int | None) -> Heart:
+    from queuectl.config.sources import load
+    from queuectl.store.open import open_store
+    from queuectl.upkeep.purger import Purger
+    from queuectl.upkeep.rescuer import rescue
+    from queuectl.upkeep.scheduler import Scheduler
+    from queuectl.worker.heart import Heart
+
+    def open_another() -> Store:
+        another = open_store(queue.store.location, create=False)
+        another.be_patient(_HEART_PATIENCE_MS, answer_ms)
+        return another
+
+    return Heart(
+        open_store=open_another,
+        load=lambda other: load(other.stored_config()),
+        settings=queue.settings,
+        clock=queue.clock,
+        wake=wake,
+        # A worker for one job leaves schedules to those who could run what they make.
+        upkeep=[rescue, Purger(), *([Scheduler()] if only is None else [])],
+    )
+
+
+def _make_desk(queue: Queue, spec: WorkerSpec, wake: Callable[[], None], *, only: int | None) -> Desk:
+    from queuectl.worker.clerk import Clerk, RunningClerk
+    from queuectl.worker.desk import Desk
+    from queuectl.worker.gate import Gate
+    from queuectl.worker.stock import Stock
+
+    return Desk(
+        queue.store,
+        queue.clock,
+        queue.settings,
+        RunningClerk(wake) if queue.store.location.shared else Clerk(),
+        queues=spec.queues,
+        weights=spec.weights,
+        only=only,
+        stock=Stock(spec.provides),
+        gate=Gate(spec.limits) if spec.limits else None,
+    )
 
 
 def run_supervisor(

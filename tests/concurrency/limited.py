@@ -41,21 +41,23 @@ def sampler(go: Callable[[], object], place: Place, name: str, samples: int) -> 
     return looks, most
 
 
-def starter(go: Callable[[], object], place: Place, name: str, seconds: float) -> list[int]:
-    """Claim and finish for so long; when each job was claimed, in milliseconds."""
+def starter(go: Callable[[], object], place: Place, name: str, seconds: float) -> tuple[list[int], list[int]]:
+    """Claim and finish for so long; when each job was claimed, and when we asked, in milliseconds."""
     store = place.open()
     register(store, name)
     go()
     until = time.monotonic() + seconds
     started: list[int] = []
+    asked: list[int] = []
     reports: list[object] = []
     while time.monotonic() < until:
         moment = now()
         answer = store.exchange(name, HOST, reports, Ask(name, os.urandom(8).hex(), 5), moment)  # type: ignore[arg-type]
+        asked.append(moment)
         started += [moment] * len(answer.jobs)
         reports = [report(job, now=moment) for job in answer.jobs]
     store.close()
-    return started
+    return started, asked
 
 
 def keyed_enqueuer(go: Callable[[], object], place: Place, name: str, tries: int) -> list[str]:

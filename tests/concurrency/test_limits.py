@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 from tests.concurrency.crew import run_together
 from tests.concurrency.limited import keyed_enqueuer, sampler, starter
@@ -43,15 +44,15 @@ def test_the_rate_of_a_queue_holds_over_a_window(place: Place) -> None:
     store.queues().set("default", {"rate": "100/s", "burst": 5}, now())
     store.enqueue([[new_job(f"j{n}") for n in range(1_000)]], now())
     store.close()
-    started = sorted(
-        moment
-        for moments in run_together([(starter, (place, f"w{n}", 4.0)) for n in range(3)])
-        for moment in moments
-    )
+    told = run_together([(starter, (place, f"w{n}", 4.0)) for n in range(3)])
+    started = sorted(moment for moments, _ in told for moment in moments)
+    asked = sorted(moment for _, moments in told for moment in moments)
     seconds = (started[-1] - started[0]) / 1000
     assert seconds > 3
     assert len(started) <= 5 + 100 * seconds * 1.05
-    assert len(started) >= 100 * seconds * 0.9 - 5  # a machine that is busy elsewhere may be late
+    # While a busy machine lets nobody ask, the bucket runs over: it holds what comes in 50 ms.
+    missed = sum(max(later - earlier - 40, 0) for earlier, later in pairwise(asked)) / 1000
+    assert len(started) >= 100 * (seconds - missed) * 0.95
 
 
 def test_each_unique_key_is_won_by_one_process(place: Place) -> None:

@@ -195,6 +195,8 @@ def test_processes_of_the_user_are_counted_where_there_is_no_cgroup(common_site:
     assert job.last_error.endswith("(while limited to 12 processes)")
     assert 0 < len(common_site.stdout(job.id).split()) < 12
     assert common_site.run("echo 1").state == states.COMPLETED
+    # What a command leaves in the background is not waited for; these end by themselves.
+    wait_until(lambda: not common_site.job_processes(), what="the sleeps to end")
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root, to take a privilege away")

@@ -281,6 +281,10 @@ class Desk:
         """Wait for the answer to what is under way, and forget it."""
         self._clerk.wait()
 
+    def close(self) -> None:
+        """Nothing more goes to the store."""
+        self._clerk.close()
+
     def _settle(
         self, handed_in: list[tuple[Report, int | None]], stale: list[Report], me: Membership
     ) -> None:

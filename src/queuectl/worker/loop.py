@@ -104,7 +104,9 @@ class Loop:
         except BaseException:
             # The store is not ours any more, or we are broken: nobody would own our commands.
             self._end_all("its worker could not go on")
+            self._desk.close()
             raise
+        self._desk.close()
         self._leave()
 
     def finish(self) -> None:
