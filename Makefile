@@ -14,10 +14,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv servers check test bench format build clean
+.PHONY: help venv servers check test bench bench-full format build clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 venv: $(STAMP) ## make .venv with everything for development (again after pyproject.toml changes)
 
@@ -27,12 +27,13 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@
 
-check: $(STAMP) ## format, lint, types, import directions, docs
+check: $(STAMP) ## format, lint, types, import directions, docs, work counted for a job
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m mypy --strict src tools bench
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_docs.py
+	$(BIN)/python tools/check_work.py
 
 servers: $(STAMP) ## PostgreSQL and MariaDB for the tests: installed if they are neither here nor running
 	@$(BIN)/python tools/get_servers.py
@@ -45,8 +46,11 @@ ifeq ($(ARGS),)
 	QUEUECTL_PORTABLE=1 $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal tests/crash tests/worker -k "not postgres and not mysql"
 endif
 
-bench: $(STAMP) ## the measurements, beside their peers
-	$(BIN)/python -m bench $(ARGS)
+bench: $(STAMP) ## a short version of all measurements beside their peers, within five minutes
+	$(BIN)/python -m bench --quick $(ARGS)
+
+bench-full: $(STAMP) ## all of it, for an hour or more; writes bench/RESULTS.md and its pictures
+	$(BIN)/python -m bench --full
 
 format: $(STAMP) ## put the code into shape
 	$(BIN)/python -m ruff format .

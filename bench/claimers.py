@@ -54,6 +54,10 @@ class Claimer:
             pass
 
     def close(self) -> None:
+        """Leave as a worker does: nothing is claimed any more, and who stops all workers does not find us."""
+        store = self.queue.store
+        store.finish(self.reports, self.me.id, self.me.host, self.queue.clock.now())
+        store.forget(self.me.id)
         self.me.close()
 
 

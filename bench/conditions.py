@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import time
 
-from bench.places import SQLITE, Place, fresh_place
+from bench.ours import commands_per_second
+from bench.places import SQLITE, fresh_place
 from bench.table import Result, median
 from queuectl.core.spec import Defaults, job_from_fields
 
@@ -20,7 +21,10 @@ def limited(*, rounds: int, count: int) -> Result:
     for _ in range(rounds):
         for values, rule in ((plain, {}), (bound, {"concurrency": 64, "rate": "1000000/s"})):
             with fresh_place(SQLITE, {}) as place:
-                values.append(_commands_per_second(place, count, rule))
+                if rule:
+                    with place.queue() as queue:
+                        queue.store.queues().set("default", rule, queue.clock.now())
+                values.append(commands_per_second(place, COMMAND, count))
     ratio = median([mine / other for mine, other in zip(bound, plain, strict=True)])
     return Result(
         "commands/s with a concurrency limit and a rate limit",
@@ -32,19 +36,6 @@ def limited(*, rounds: int, count: int) -> Result:
         target="≥ 0.75",
         good=ratio >= 0.75,
     )
-
-
-def _commands_per_second(place: Place, count: int, rule: dict[str, object]) -> float:
-    with place.queue() as queue:
-        if rule:
-            queue.store.queues().set("default", rule, queue.clock.now())
-        queue.enqueue_many([COMMAND] * count)
-        with place.workers(concurrency=2):
-            queue.wait(filter=None)
-        began, ended = queue.store.connection.all(  # type: ignore[attr-defined]  # not of the protocol
-            "SELECT min(started_at), max(updated_at) FROM jobs"
-        )[0]
-    return float(count / ((ended - began) / 1000))
 
 
 def _chain(size: int) -> list[dict[str, object]]:
@@ -107,5 +98,6 @@ def _graph(specs: list[dict[str, object]]) -> tuple[float, float]:
     return stored - began, told - stored
 
 
-def measure(*, rounds: int = 5, count: int = 3_000) -> list[Result]:
+def measure(*, quick: bool = False) -> list[Result]:
+    rounds, count = (3, 1_000) if quick else (5, 3_000)
     return [limited(rounds=rounds, count=count), *graphs(rounds=rounds)]

@@ -23,11 +23,11 @@ _COLUMNS = (
 )
 _WAITING = (
     "concat('bench', 100000000 + {first} + n), 'true', 'default', '{state}', 0, 3, 0, 0, 0, 0, "
-    "'/srv/jobs', {at} + n, {now}, {now}, NULL, NULL, NULL"
+    "'/', {at} + n, {now}, {now}, NULL, NULL, NULL"
 )
 _ENDED = (
     "concat('bench', 100000000 + {first} + n), 'true', 'default', '{state}', 0, 3, 1, 1, 0, 0, "
-    "'/srv/jobs', {at} + n, {at} + n, {at} + n, {at} + n, {at} + n, 0"
+    "'/', {at} + n, {at} + n, {at} + n, {at} + n, {at} + n, 0"
 )
 _RECORDS = (
     "INSERT INTO attempts (job_seq, run, attempt, claim, worker_id, host, started_at, finished_at, outcome, "
@@ -83,6 +83,7 @@ def _fill(queue: Queue, count: int, state: str, at: int) -> None:
 
         def insert(_: int | None, first: int = first, jobs: str = jobs) -> int:
             inserted = int(db.run(f"INSERT INTO jobs ({_COLUMNS}) {jobs}"))
+            db.tally.add("default", state, inserted)
             if ended:
                 db.run(_RECORDS, (first,))
             return inserted

@@ -1,125 +1,189 @@
-"""Claim time on a table with millions of jobs against an almost empty one, on all engines."""
+"""With ten thousand, a million and ten million jobs in the store: what claiming, running and looking cost."""
 
 from __future__ import annotations
 
-import shutil
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
-from bench import filling
+from bench import filling, looks
 from bench.claimers import Claimer
-from bench.places import SERVERS, SQLITE, Place, found, fresh_place, not_measured
+from bench.places import SERVERS, SQLITE, Place, found, fresh_place, lacking_room, not_measured
 from bench.plans import surprises
-from bench.table import Result, median
+from bench.table import STATED, Result, median
+from bench.targets import compared, stated
+from queuectl.testing import wait_until
 
-ROWS = 7_000_000
+SIZES = (10_000, 1_000_000, 10_000_000)
+SERVER_SIZES = SIZES[:2]  # by default: filling goes on at some 25,000 jobs a second
+QUICK_SIZES = (10_000, 200_000)
+MOST = 1.5  # times as long as with the fewest jobs
 BATCH = 20
+RUN = 1_500  # commands of each round
+
 _WARM_UP = 50
-_BYTES_A_ROW = 1_500  # with its indexes, its attempt and the server's log
+_BYTES_A_JOB = 1_500  # with its indexes, its attempt and the server's log
+_PATIENCE = 120.0
 
 
-def measure(*, rows: int = ROWS, claims: int = 200) -> list[Result]:
+class Grown:
+    """A store of some size, and what was measured in it."""
+
+    def __init__(self, place: Place, claimer: Claimer, size: int) -> None:
+        self.place = place
+        self.claimer = claimer
+        self.size = size
+        self.early: list[float] = []  # milliseconds of each claim, before the server has looked at its tables
+        self.claims: list[float] = []  # afterwards
+        self.rates: list[float] = []  # commands per second
+
+    def fill(self, spare: int) -> None:
+        """`spare` are the jobs that are used up here."""
+        began = time.monotonic()
+        with self.place.queue() as queue:
+            filling.everything(queue, self.size - spare)
+            filling.pending(queue, spare)
+        print(
+            f"  {self.place.engine}: {self.size:,} jobs filled in within {time.monotonic() - began:.0f} s",
+            file=sys.stderr,
+        )
+
+    def claim(self, times: list[float]) -> None:
+        jobs = self.claimer.exchange()
+        assert len(jobs) == BATCH, f"{len(jobs)} of {BATCH} claimed"
+        times.append(self.claimer.seconds * 1000)
+
+    def run(self) -> None:
+        """A worker runs the next jobs of those that wait, with two slots; from first start to last end."""
+        since = self.claimer.queue.clock.now()
+        with self.place.workers(concurrency=2):
+            wait_until(lambda: self._ended(since)[0] >= RUN, timeout=_PATIENCE)
+        count, began, ended = self._ended(since)
+        self.rates.append(count / ((ended - began) / 1000))
+
+    def _ended(self, since: int) -> tuple[int, int, int]:
+        """How many, when the first of them began, when the last ended: the end of an index."""
+        db: Any = self.claimer.queue.store.connection  # type: ignore[attr-defined]  # not of the protocol
+        row = db.one(
+            "SELECT count(*), min(started_at), max(finished_at) FROM jobs "
+            "WHERE finished_at IS NOT NULL AND state = 'completed' AND finished_at > ? AND exit_code = 0",
+            (since,),
+        )
+        return int(row[0]), int(row[1] or 0), int(row[2] or 0)
+
+    def settle(self) -> None:
+        with self.place.queue() as queue:
+            filling.settle(queue, self.place.engine)
+
+
+def measure(*, quick: bool = False) -> list[Result]:
     servers = found()
+    claims, rounds = (50, 2) if quick else (100, 3)
     results = []
     for engine in (SQLITE, *SERVERS):
-        what = f"claim of {BATCH} among {_short(rows)} jobs on {engine}"
-        lacking = _lacking_room(rows) if engine in (SQLITE, *servers) else "no server"
-        results += [not_measured(what, lacking)] if lacking else _grow(engine, servers, what, rows, claims)
+        sizes = QUICK_SIZES if quick else SIZES if engine == SQLITE else SERVER_SIZES
+        lacking = lacking_room(sum(sizes) * _BYTES_A_JOB) if engine in (SQLITE, *servers) else "no server"
+        if lacking:
+            results.append(not_measured(f"growth on {engine}", lacking))
+        else:
+            results += _grow(engine, servers, sizes, claims=claims, rounds=rounds)
     return results
 
 
-def _grow(engine: str, servers: dict[str, str], what: str, rows: int, claims: int) -> list[Result]:
-    with (
-        fresh_place(engine, servers) as small,
-        fresh_place(engine, servers) as large,
-        _claimer(small) as few,
-        _claimer(large) as many,
-    ):
-        for place, claimer in ((small, few), (large, many)):
-            _warm_up(place, claimer)
-        _fill(small, rows=0, claims=2 * claims + 1)
-        _fill(large, rows=rows, claims=2 * claims + 1)
-        early = _alternate(few, many, claims)
-        for place in (small, large):
-            _settle(place)
-        late = _alternate(few, many, claims)
-        odd = surprises(many, engine)
-    for line in odd:
-        print(f"*** {line}", file=sys.stderr)
+def _grow(
+    engine: str, servers: dict[str, str], sizes: Sequence[int], *, claims: int, rounds: int
+) -> list[Result]:
+    with ExitStack() as stack:
+        stores = [stack.enter_context(_grown(engine, servers, size)) for size in sizes]
+        for store in stores:
+            store.fill((2 * claims + 1) * BATCH + rounds * (RUN + RUN // 10))
+        odd = _claim(stores, claims)
+        looked = [result for store in stores for result in looks.use_cases(store.place, store.size)]
+        looked += looks.commands(stores[-1].place, stores[-1].size)
+        for _ in range(rounds):
+            for store in stores:
+                store.run()
     return [
-        _compared(what, late),
-        _compared("… by statistics of when it was empty", early),
-        Result("… sorts and full scans in its plans", [len(odd)], "", target="0", good=not odd),
+        *(_claimed(store, stores[0]) for store in stores),
+        *(_claimed_early(store, stores[0]) for store in stores[1:] if store.early),
+        Result(
+            f"sorts and full scans in the plans of a claim on {engine}",
+            [len(odd)],
+            "",
+            target="0",
+            good=not odd,
+        ),
+        *(_ran(store, stores[0]) for store in stores),
+        *looked,
     ]
 
 
-def _compared(what: str, times: tuple[list[float], list[float]]) -> Result:
-    few, many = times
-    ratio = median(many) / median(few)
-    return Result(
-        what,
-        many,
-        "ms",
-        peer="few jobs",
-        peer_values=few,
-        ratio=ratio,
-        target="≤ 2.0",
-        good=ratio <= 2.0,
-    )
-
-
-def _warm_up(place: Place, claimer: Claimer) -> None:
-    """Until statements are prepared: workers are there before the jobs, and their plans may be old ones."""
-    filling.let_age(claimer.queue, place.engine)
-    for _ in range(_WARM_UP):
-        claimer.exchange()
-
-
-def _fill(place: Place, *, rows: int, claims: int) -> None:
-    began = time.monotonic()
-    with place.queue() as queue:
-        filling.everything(queue, rows)
-        filling.pending(queue, claims * BATCH)
-    if rows:
-        seconds = time.monotonic() - began
-        print(f"  {place.engine}: {rows:,} jobs filled in within {seconds:.0f} s", file=sys.stderr)
-
-
-def _settle(place: Place) -> None:
-    with place.queue() as queue:
-        filling.settle(queue, place.engine)
+def _claim(stores: Sequence[Grown], claims: int) -> list[str]:
+    """In turn: whatever disturbs the machine disturbs them all. Returns what is odd about the plans."""
+    engine = stores[0].place.engine
+    if engine in SERVERS:
+        for _ in range(claims):
+            for store in stores:
+                store.claim(store.early)
+        for store in stores:
+            store.settle()
+    for _ in range(claims):
+        for store in stores:
+            store.claim(store.claims)
+    odd = surprises(stores[-1].claimer, engine)
+    for line in odd:
+        print(f"*** {line}", file=sys.stderr)
+    for store in stores:
+        store.claimer.close()
+    return odd
 
 
 @contextmanager
-def _claimer(place: Place) -> Iterator[Claimer]:
-    with place.queue() as queue:
+def _grown(engine: str, servers: dict[str, str], size: int) -> Iterator[Grown]:
+    """Workers are there before the jobs: their statements are prepared, and their plans may be old ones."""
+    with fresh_place(engine, servers) as place, place.queue() as queue:
+        filling.let_age(queue, engine)
         claimer = Claimer(queue, BATCH)
-        try:
-            yield claimer
-        finally:
-            claimer.close()
+        for _ in range(_WARM_UP):
+            claimer.exchange()
+        yield Grown(place, claimer, size)
 
 
-def _alternate(few: Claimer, many: Claimer, claims: int) -> tuple[list[float], list[float]]:
-    """Milliseconds of each claim, in turn: whatever disturbs the machine disturbs both."""
-    times: tuple[list[float], list[float]] = ([], [])
-    for _ in range(claims):
-        for claimer, values in zip((few, many), times, strict=True):
-            jobs = claimer.exchange()
-            assert len(jobs) == BATCH, f"{len(jobs)} of {BATCH} claimed"
-            values.append(claimer.seconds * 1000)
-    return times
+def _claimed(store: Grown, least: Grown) -> Result:
+    what = f"claim of {BATCH} among {store.size:,} jobs on {store.place.engine}"
+    return _judged(what, store, least, store.claims, least.claims)
 
 
-def _lacking_room(rows: int) -> str:
-    """Why it is not tried. Servers keep their data where we cannot look; here they are on the same disk."""
-    free = shutil.disk_usage(tempfile.gettempdir()).free
-    needed = rows * _BYTES_A_ROW
-    return "" if free > 2 * needed else f"needs {2 * needed / 1e9:.0f} GB free, there are {free / 1e9:.0f}"
+def _claimed_early(store: Grown, least: Grown) -> Result:
+    what = f"claim among {store.size:,} on {store.place.engine}, by statistics of when it was empty"
+    return _judged(what, store, least, store.early, least.early)
 
 
-def _short(rows: int) -> str:
-    return f"{rows / 1e6:g} million" if rows >= 1_000_000 else f"{rows:,}"
+def _judged(what: str, store: Grown, least: Grown, times: list[float], few: list[float]) -> Result:
+    if store is least:
+        result = stated(what, times, "ms")
+    else:
+        peer = f"{least.size:,} jobs"
+        result = compared(what, times, "ms", peer=peer, peer_values=few, most=MOST)
+    result.size = store.size
+    return result
+
+
+def _ran(store: Grown, least: Grown) -> Result:
+    what = f"throughput among {store.size:,} jobs on {store.place.engine}, 2 slots"
+    if store is least:
+        return Result(what, store.rates, "/s", target=STATED, good=True, size=store.size)
+    slower = median([few / many for few, many in zip(least.rates, store.rates, strict=True)])
+    return Result(
+        what,
+        store.rates,
+        "/s",
+        peer=f"{least.size:,} jobs",
+        peer_values=least.rates,
+        ratio=1 / slower,
+        target=f"≥ 1/{MOST:g}",
+        good=slower <= MOST,
+        size=store.size,
+    )

@@ -76,6 +76,12 @@ def not_measured(what: str, why: str) -> Result:
     return Result(what, [], "", target=why, good=False)
 
 
+def lacking_room(needed: int) -> str:
+    """Why it is not tried. Servers keep their data where we cannot look; here they are on the same disk."""
+    free = shutil.disk_usage(tempfile.gettempdir()).free
+    return "" if free > 2 * needed else f"needs {2 * needed / 1e9:.0f} GB free, there are {free / 1e9:.0f}"
+
+
 @contextmanager
 def fresh_place(engine: str, servers: Mapping[str, str]) -> Iterator[Place]:
     home = Path(tempfile.mkdtemp(prefix="queuectl-bench-"))
@@ -137,6 +143,16 @@ def tell(url: str, statement: str) -> None:
         driver.script(statement)
     finally:
         driver.close()
+
+
+def version(url: str) -> str:
+    """Of the server, as it says itself."""
+    driver = _driver(url)
+    try:
+        said = str(driver.fetch("SELECT version()", ())[0][0])
+    finally:
+        driver.close()
+    return said.removeprefix("PostgreSQL ").split(" on ")[0]
 
 
 def _driver(url: str) -> PostgresDriver | MysqlDriver:

@@ -11,7 +11,7 @@ import sys
 import time
 from typing import Any
 
-# Not in our own environment: bench.peers makes one for it.
+# Not in our own environment: bench.contestants.procrastinate has one for it.
 from procrastinate import PsycopgConnector  # type: ignore[import-not-found]
 from procrastinate.jobs import Job, Status  # type: ignore[import-not-found]
 from procrastinate.manager import JobManager  # type: ignore[import-not-found]

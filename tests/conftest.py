@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.counts import check_counts
 from tests.site import Site
 
 
@@ -20,3 +21,4 @@ def site(tmp_path: Path, store_url: str | None) -> Iterator[Site]:
     it = Site(tmp_path / "home", url=store_url)
     yield it
     it.close()
+    check_counts(it.location)

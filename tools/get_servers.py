@@ -60,6 +60,7 @@ PARTS = (
         {"apt-get": "pgbouncer", "dnf": "pgbouncer", "apk": "pgbouncer", "brew": "pgbouncer"},
     ),
     Part("ip", ("ip",), {"apt-get": "iproute2", "dnf": "iproute", "apk": "iproute2"}),
+    Part("strace", ("strace",), {"apt-get": "strace", "dnf": "strace", "apk": "strace"}),
 )
 
 # Without a network it should give up soon.

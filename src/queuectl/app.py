@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from queuectl.transfer.progress import Progress
     from queuectl.transfer.seals import Seals
     from queuectl.worker.desk import Desk
-    from queuectl.worker.heart import Heart
+    from queuectl.worker.heart import Heart, Upkeep
     from queuectl.worker.loop import Loop
 
 
@@ -79,11 +79,14 @@ def look_at(location: Location) -> HealthStore:
 
 def living_workers(store: Store) -> list[Worker]:
     """The workers whose lease holds and whose process, if it is on this machine, exists."""
+    workers = store.workers()
+    if not workers:
+        return []
     from queuectl import system
 
     return [
         worker
-        for worker in store.workers()
+        for worker in workers
         if worker.state == "alive" and not store.lease_ended(worker) and store.presence(worker) != system.DEAD
     ]
 
@@ -267,6 +270,7 @@ def build_worker(
 def _make_heart(queue: Queue, answer_ms: int | None, wake: Callable[[], None], *, only: int | None) -> Heart:
     from queuectl.config.sources import load
     from queuectl.store.open import open_store
+    from queuectl.upkeep.bookkeeper import Bookkeeper
     from queuectl.upkeep.purger import Purger
     from queuectl.upkeep.rescuer import rescue
     from queuectl.upkeep.scheduler import Scheduler
@@ -277,15 +281,18 @@ def _make_heart(queue: Queue, answer_ms: int | None, wake: Callable[[], None], *
         another.be_patient(_HEART_PATIENCE_MS, answer_ms)
         return another
 
-    return Heart(
+    rescue_others: Upkeep = lambda store, settings, now: rescue(store, settings, now, by=heart.worker_id)  # noqa: E731
+
+    heart = Heart(
         open_store=open_another,
         load=lambda other: load(other.stored_config()),
         settings=queue.settings,
         clock=queue.clock,
         wake=wake,
         # A worker for one job leaves schedules to those who could run what they make.
-        upkeep=[rescue, Purger(), *([Scheduler()] if only is None else [])],
+        upkeep=[rescue_others, Purger(), Bookkeeper(), *([Scheduler()] if only is None else [])],
     )
+    return heart
 
 
 def _make_desk(queue: Queue, spec: WorkerSpec, wake: Callable[[], None], *, only: int | None) -> Desk:

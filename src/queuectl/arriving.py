@@ -1,21 +1,90 @@
-"""New jobs on their way into the store: what their queue lays down, and the jobs that follow them."""
+"""New jobs on their way into the store: in batches, with what their queue lays down and those that follow."""
 
 from __future__ import annotations
 
+from itertools import groupby, islice
+
+from queuectl.core.batches import Commands, special
 from queuectl.core.job import NewJob
+from queuectl.core.spec import Defaults, job_from_fields, jobs_from_commands
 from queuectl.errors import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeVar
 
+    from queuectl.core.batches import Batch
     from queuectl.core.queue_rules import QueueRule
     from queuectl.store.api import Store
+
+    T = TypeVar("T")
+
+# Jobs go to the store this many at a time, all in one transaction. Up to READ_AHEAD are read before it
+# begins; more are collected beside the store first. A slow producer on stdin never holds the lock.
+CHUNK = 1_000
+READ_AHEAD = 100_000
+
+
+def in_batches(jobs: Iterable[T]) -> Iterator[list[T]]:
+    source = iter(jobs)
+    return iter(lambda: list(islice(source, CHUNK)), [])
+
+
+def batches_of(items: Iterable[str | dict[str, object]], defaults: Defaults) -> Iterator[Batch]:
+    """Jobs as a program describes them: shell lines, and mappings of fields."""
+    for kind, alike in groupby(items, type):
+        for part in in_batches(alike):
+            if issubclass(kind, str):
+                yield jobs_from_commands([str(command) for command in part], defaults)
+            else:
+                yield [job_from_fields(fields, defaults) for fields in part]
+
+
+def read_ahead(batches: Iterator[Batch]) -> tuple[list[Batch], bool]:
+    """The first batches, and whether there may be more."""
+    first, count = [], 0
+    for batch in batches:
+        first.append(batch)
+        count += len(batch)
+        if count > READ_AHEAD:
+            return first, True
+    return first, False
+
+
+def telling(batches: Iterable[Batch], progress: Callable[[int], None] | None) -> Iterator[Batch]:
+    """The batches, and to `progress` how many jobs they were so far."""
+    done = 0
+    for batch in batches:
+        yield batch
+        done += len(batch)
+        if progress is not None:
+            progress(done)
 
 
 def prepared(jobs: Iterable[NewJob], store: Store) -> Iterator[NewJob]:
     """The jobs as they are stored, each followed by those that it brings along."""
-    rules = {rule.name: rule for rule in store.queues().all()} if store.has_queue_rules() else {}
+    return _with_followers(jobs, _rules(store))
+
+
+def prepared_batches(batches: Iterable[Batch], store: Store) -> Iterator[Batch]:
+    """The same for many at a time."""
+    rules = _rules(store)
+    for batch in batches:
+        if isinstance(batch, Commands):
+            _obey(batch.like, rules.get(batch.like.queue))
+            yield batch
+        elif rules or special(batch):
+            yield list(_with_followers(batch, rules))
+        else:
+            yield batch
+
+
+def _rules(store: Store) -> dict[str, QueueRule]:
+    return {rule.name: rule for rule in store.queues().all()} if store.has_queue_rules() else {}
+
+
+def _with_followers(jobs: Iterable[NewJob], rules: dict[str, QueueRule]) -> Iterator[NewJob]:
     for job in jobs:
         if rules:
             _obey(job, rules.get(job.queue))
@@ -25,10 +94,10 @@ def prepared(jobs: Iterable[NewJob], store: Store) -> Iterator[NewJob]:
 
 
 def _obey(job: NewJob, rule: QueueRule | None) -> None:
-    from queuectl.core.queue_rules import apply_defaults
-
     if rule is None:
         return
+    from queuectl.core.queue_rules import apply_defaults
+
     if rule.draining:
         raise Refused(
             f"the queue {job.queue} is drained: it takes no new jobs", f"queuectl queue resume {job.queue}"

@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import stat
 
-from queuectl import system
 from queuectl.errors import InvalidInput, StoreError
 
 _HOME_MARK = ".queuectl-home"
@@ -50,11 +49,20 @@ class Location:
         return os.path.join(self.state_dir, "logs")
 
 
+def default_home() -> str:
+    """The directory of the queue: QUEUECTL_HOME, else .queuectl in the user's own directory."""
+    home = os.path.expanduser(os.environ.get("QUEUECTL_HOME") or os.path.join("~", ".queuectl"))
+    if home.startswith("~"):
+        # Else a directory named "~" would appear wherever the command happens to run.
+        raise InvalidInput("cannot tell your home directory", "set QUEUECTL_HOME to a directory")
+    return os.path.abspath(home)
+
+
 def locate(url: str | None = None) -> Location:
     """Which store is meant: the argument, else QUEUECTL_DB, else `db` in the config file, else the home's."""
     given = url or os.environ.get("QUEUECTL_DB") or os.environ.get("QUEUECTL_DB_PATH") or _configured()
     # One canonical path: SQLite's locks, our identity check and the doorbells go by the real file.
-    home = os.path.realpath(system.default_home())
+    home = os.path.realpath(default_home())
     if given and "://" in given:
         from queuectl.address import Address, is_server
 
@@ -68,7 +76,7 @@ def locate(url: str | None = None) -> Location:
 
 
 def config_file() -> str:
-    return os.path.join(system.default_home(), "config.toml")
+    return os.path.join(default_home(), "config.toml")
 
 
 def config_table() -> dict[str, object]:

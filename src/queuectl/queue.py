@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import os
 import time
+from itertools import chain
 
 from queuectl import doorbell
-from queuectl.arriving import prepared
+from queuectl.arriving import batches_of, in_batches, prepared_batches, read_ahead, telling
 from queuectl.clock import SYSTEM_CLOCK
 from queuectl.core import states
+from queuectl.core.batches import give_ids, has_made, ids_of, special
 from queuectl.core.ids import new_ids
-from queuectl.core.spec import Defaults, job_from_command, job_from_fields
+from queuectl.core.spec import Defaults, job_from_fields
 from queuectl.errors import DuplicateId, InvalidInput, NotFound, QueuectlError, Refused
 from queuectl.failpoints import failpoint
 from queuectl.store.messages import JobFilter
@@ -28,14 +30,11 @@ if TYPE_CHECKING:
 
     from queuectl.clock import Clock
     from queuectl.config.settings import Settings
+    from queuectl.core.batches import Batch
     from queuectl.core.job import Attempt, Job, NewJob
     from queuectl.store.api import Store
     from queuectl.store.messages import Stats
 
-# Jobs of a batch go to the store this many at a time, all in one transaction. Up to READ_AHEAD are read
-# before it begins; more are collected beside the store first. A slow producer on stdin never holds the lock.
-CHUNK = 1_000
-READ_AHEAD = 100_000
 _REMOVE_CHUNK = 1_000
 
 
@@ -88,13 +87,9 @@ class Queue:
 
     def enqueue_many(self, items: Iterable[str | dict[str, object]], *, if_exists: str = "fail") -> list[str]:
         """Store many jobs, all or nothing; each is a shell line or a mapping of fields. Returns their ids."""
-        defaults = self.defaults()
-        jobs = [
-            job_from_command(item, defaults) if isinstance(item, str) else job_from_fields(item, defaults)
-            for item in items
-        ]
-        self.enqueue_jobs(jobs, if_exists=if_exists)
-        return [str(job.id) for job in jobs]
+        batches = list(batches_of(items, self.defaults()))
+        self.enqueue_batches(batches, if_exists=if_exists)
+        return [id for batch in batches for id in ids_of(batch)]
 
     def enqueue_jobs(
         self,
@@ -104,68 +99,47 @@ class Queue:
         progress: Callable[[int], None] | None = None,
     ) -> int:
         """Store validated jobs in one transaction and wake the workers; returns how many are new."""
+        return self.enqueue_batches(in_batches(jobs), if_exists=if_exists, progress=progress)
+
+    def enqueue_batches(
+        self,
+        batches: Iterable[Batch],
+        *,
+        if_exists: str = "fail",
+        progress: Callable[[int], None] | None = None,
+    ) -> int:
+        """The same, some at a time."""
         if if_exists not in ("fail", "skip"):
             raise InvalidInput(f"if_exists cannot be {if_exists!r}", "choose fail or skip")
-        source = prepared(jobs, self.store)
-        first = _take(source, READ_AHEAD)
-        made = self._name(first)
-        skip = if_exists == "skip"
+        source = prepared_batches(batches, self.store)
+        first, staged = read_ahead(source)
+        self._name(first)
+        enqueue = self.store.enqueue_staged if staged else self.store.enqueue
         while True:
-            batches = self._batches(first, source, progress)
             try:
-                if len(first) < READ_AHEAD:
-                    new = self.store.enqueue(batches, self.clock.now(), skip=skip)
-                else:
-                    new = self.store.enqueue_staged(batches, self.clock.now(), skip=skip)
+                told = telling(chain(first, self._named(source)), progress)
+                new = enqueue(told, self.clock.now(), skip=if_exists == "skip")
                 break
-            except DuplicateId:
+            except DuplicateId as error:
                 # Two processes can make the same id in the same millisecond, once in 33 million times.
-                if not (made and len(first) < READ_AHEAD and self._taken(made)):
+                if staged or not any(has_made(batch, error.id) for batch in first):
                     raise
-                made = self._name(made)
+                self._name(first, anew=True)
         failpoint("enqueue.acked")
-        if any(job.conditions is not None for job in first) or len(first) == READ_AHEAD:
+        if staged or any(special(batch) for batch in first):
             self.store.settle(self.clock.now())
         doorbell.announce(self.store, doorbell.JOB)
         return new
 
-    def _name(self, jobs: Sequence[NewJob]) -> list[NewJob]:
-        ids = self._ids()
-        nameless = [job for job in jobs if job.id is None]
-        for job in nameless:
-            job.id = next(ids)
-            job.made = True
-        return nameless
-
-    def _taken(self, made: list[NewJob]) -> bool:
-        taken = False
-        for job in made:
-            if self.store.get(str(job.id)) is not None:
-                job.id, taken = None, True
-        return taken
-
-    def _ids(self) -> Iterator[str]:
-        return new_ids(self.clock.now(), int.from_bytes(os.urandom(4), "little"))
-
-    def _batches(
-        self,
-        first: list[NewJob],
-        rest: Iterator[NewJob],
-        progress: Callable[[int], None] | None,
-    ) -> Iterator[Sequence[NewJob]]:
-        done = 0
-        for start in range(0, len(first), CHUNK):
-            batch = first[start : start + CHUNK]
+    def _named(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        for batch in batches:
+            self._name([batch])
             yield batch
-            done += len(batch)
-            if progress is not None:
-                progress(done)
-        while batch := _take(rest, CHUNK):
-            self._name(batch)
-            yield batch
-            done += len(batch)
-            if progress is not None:
-                progress(done)
+
+    def _name(self, batches: Sequence[Batch], *, anew: bool = False) -> None:
+        ids = new_ids(self.clock.now(), int.from_bytes(os.urandom(4), "little"))
+        for batch in batches:
+            give_ids(batch, ids, anew=anew)
 
     # --- look -----------------------------------------------------------------------------------------------
 
@@ -300,14 +274,16 @@ class Queue:
 
     def cleanable(self, state: str, *, older_than_ms: int = 0) -> int:
         """How many jobs `cleanup` would delete."""
-        stats = self.store.stats(self.clock.now(), window_ms=older_than_ms or -1)
-        return stats.counts[_ended(state)] - stats.finished_recently[state]
+        return self.store.ended_before(_ended(state), self._before(older_than_ms))
 
     def cleanup(self, state: str, *, older_than_ms: int = 0) -> int:
         """Delete jobs that ended in `state` longer ago than this."""
         _ended(state)
-        before = self.clock.now() - older_than_ms + (0 if older_than_ms else 1)
+        before = self._before(older_than_ms)
         return self._in_chunks(lambda: self.store.purge(state, before, limit=_REMOVE_CHUNK))
+
+    def _before(self, older_than_ms: int) -> int:
+        return self.clock.now() - older_than_ms + (0 if older_than_ms else 1)
 
     def _in_chunks(self, delete: Callable[[], tuple[int, Sequence[str]]]) -> int:
         from queuectl.logfiles import delete_log
@@ -363,12 +339,6 @@ def _is_text(id: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _take(source: Iterator[NewJob], count: int) -> list[NewJob]:
-    from itertools import islice
-
-    return list(islice(source, count))
 
 
 __all__ = ["JobFilter", "Queue", "QueuectlError"]

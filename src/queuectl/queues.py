@@ -97,15 +97,13 @@ def overview(queue: Queue) -> list[QueueView]:
     part = queue.store.queues()
     rules = {rule.name: rule for rule in part.all()}
     depths = part.depths()
+    oldest = part.oldest(depths)
     serving = _serving(queue)
     names = rules.keys() | depths.keys() | {name for worker in serving for name in _named(worker)}
     views = []
     for name in sorted(names):
-        depth = depths.get(name, {})
-        counts = {state: jobs for state, (jobs, _) in depth.items()}
-        oldest = depth[states.PENDING][1] if states.PENDING in depth else None
-        rule = rules.get(name) or QueueRule(name)
-        views.append(QueueView(rule, counts, oldest, workers=_count(serving, name), now=now))
+        rule, counts = rules.get(name) or QueueRule(name), depths.get(name, {})
+        views.append(QueueView(rule, counts, oldest.get(name), workers=_count(serving, name), now=now))
     return views
 
 

@@ -9,6 +9,8 @@ import pytest
 from tests.cli.conftest import Cli
 from tests.cli.stagehand import Stagehand
 
+from queuectl.cli.commands.enqueue import Unoptioned, build_parser
+from queuectl.cli.jobspec import parse_words
 from queuectl.core.job import Job
 from queuectl.queue import Queue
 
@@ -21,6 +23,12 @@ def only(queue: Queue) -> Job:
 
 
 # --- the forms ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [["echo hi"], ["ls", "x"], ['{"id":"a"}'], ["@jobs"], ["", "a=b"]])
+def test_words_without_an_option_mean_what_the_parser_makes_of_them(words: list[str]) -> None:
+    parsed = vars(parse_words(build_parser(), words))
+    assert {name: getattr(Unoptioned(words), name, None) for name in parsed} == parsed
 
 
 def test_a_job_as_json(cli: Cli, queue: Queue) -> None:

@@ -71,6 +71,15 @@ def test_enqueue_loads_only_what_it_needs(home: Path, words: tuple[str, ...], mo
     assert loaded - ALLOWED - more == set()
 
 
+def test_words_without_an_option_need_no_parser(home: Path) -> None:
+    assert "argparse" not in loaded_by("enqueue", "echo hi")
+
+
+def test_without_workers_nobody_asks_the_system_about_processes(home: Path) -> None:
+    loaded_by("enqueue", "the first looks at the file system")
+    assert not [name for name in loaded_by("enqueue", "echo hi") if name.startswith("queuectl.system")]
+
+
 def test_a_living_worker_makes_no_difference(stage: Stagehand) -> None:
     assert loaded_by("enqueue", "echo hi") - ALLOWED == set()
 
@@ -81,6 +90,14 @@ def test_a_file_adds_its_reader_and_no_more(home: Path, tmp_path: Path) -> None:
     loaded = loaded_by("enqueue", "--file", str(tmp_path / "jobs"))
 
     assert loaded - ALLOWED == {"queuectl.cli.jobfile", "encodings.utf_8_sig"}
+
+
+def test_very_many_jobs_add_how_they_are_stored(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "jobs").write_text("true\n" * 100)
+
+    loaded = loaded_by("enqueue", "--lines", "--file", str(tmp_path / "jobs"))
+
+    assert loaded - ALLOWED == {"queuectl.cli.jobfile", "encodings.utf_8_sig", "queuectl.store.sqlite_bulk"}
 
 
 def test_the_list_names_nothing_slow() -> None:

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.counts import check_counts
 from tests.engines import ENGINES, Place, fresh_store
 
 
 @pytest.fixture(params=ENGINES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     with fresh_store(request.param) as url:
-        yield Place(str(tmp_path / "new" / "home"), url)
+        place = Place(str(tmp_path / "new" / "home"), url)
+        yield place
+        check_counts(place.location())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.conformance.engines import ENGINES, Engine
+from tests.counts import check_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +20,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     """A fresh store; `.open()` gives connections to it."""
     engine = ENGINES[request.param](tmp_path)
     yield engine
+    check_counts(engine.location())
     engine.close()
 
 

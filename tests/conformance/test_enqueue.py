@@ -19,6 +19,8 @@ from tests.conformance.builders import (
 from tests.samples import NOW
 
 from queuectl.core import outcome as kinds
+from queuectl.core.batches import Commands, give_ids
+from queuectl.core.spec import Defaults, job_from_fields
 from queuectl.errors import DuplicateId, InvalidInput
 from queuectl.store.messages import JobFilter
 
@@ -117,6 +119,48 @@ def test_a_duplicate_is_named_and_nothing_of_the_call_is_stored(
     assert offender in caught.value.message.split()
     assert why in caught.value.message
     assert snapshot(store) == kept
+
+
+@pytest.mark.parametrize("place", [0, 99, 100, 249])
+@pytest.mark.parametrize("way", ["enqueue", "enqueue_staged"])
+def test_a_duplicate_among_very_many_is_named(store: Store, place: int, way: str) -> None:
+    add(store, "old")
+    kept = snapshot(store)
+    names = [f"j{n}" for n in range(250)]
+    for offender, why in (("old", "exists already"), ("j42", "given twice")):
+        batch = [new_job(offender if n == place else name) for n, name in enumerate(names)]
+        with pytest.raises(DuplicateId, match=why) as caught:
+            getattr(store, way)([batch, [new_job("other")]], NOW)
+        assert caught.value.id == offender
+        assert snapshot(store) == kept
+
+
+def commands(*lines: str, **fields: object) -> Commands:
+    defaults = Defaults(now=NOW, cwd="/srv")
+    batch = Commands(lines, job_from_fields({**fields, "command": lines[0]}, defaults))
+    give_ids(batch, (f"{line}-id" for line in lines))
+    return batch
+
+
+@pytest.mark.parametrize("way", ["enqueue", "enqueue_staged"])
+def test_commands_that_are_alike_are_stored_like_any_other_jobs(engine: Engine, way: str) -> None:
+    fields = {"queue": "mail", "priority": 3, "timeout": "10m", "tags": ["a"], "env": {"A": "b"}, "delay": 5}
+    lines = [f"echo{n}" for n in range(250)]
+    one, other = engine.open(), engine.another().open()
+    assert getattr(one, way)([commands(*lines, **fields)], NOW) == 250
+    assert getattr(other, way)([list(commands(*lines, **fields))], NOW) == 250
+    assert snapshot(one) == snapshot(other)
+    assert ids(one.page(EVERYTHING, limit=300)) == [f"{line}-id" for line in lines]
+
+
+@pytest.mark.parametrize("way", ["enqueue", "enqueue_staged"])
+def test_ids_made_for_commands_are_never_skipped(store: Store, way: str) -> None:
+    add(store, "b-id")
+    for skip in (False, True):
+        with pytest.raises(DuplicateId, match="job b-id exists already"):
+            getattr(store, way)([commands("a", "b")], NOW, skip=skip)
+    assert getattr(store, way)([[new_job("b-id"), new_job("c")], commands("d")], NOW, skip=True) == 2
+    assert ids(store.page(EVERYTHING, limit=10)) in (["b-id", "c", "d-id"], ["b-id", "d-id", "c"])
 
 
 def test_case_matters_in_ids(store: Store) -> None:

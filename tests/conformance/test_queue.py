@@ -10,16 +10,17 @@ import pytest
 from tests.conformance.builders import EVERYTHING, claim_one, finish_with, get, job_in, register
 
 from queuectl import doorbell
+from queuectl.arriving import READ_AHEAD
 from queuectl.config.settings import Settings
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.errors import DuplicateId, InvalidInput, NotFound, Refused
-from queuectl.queue import READ_AHEAD, Queue
+from queuectl.queue import Queue
 from queuectl.store.messages import JobFilter
 from queuectl.testing import FakeClock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.conformance.engines import Engine
 
@@ -91,13 +92,15 @@ def test_two_processes_that_make_the_same_id_both_get_their_job(
     assert [job.command for job in queue.list()] == ["first", "second"]
 
 
+@pytest.mark.parametrize("form", [lambda line: line, lambda line: {"command": line}], ids=["line", "fields"])
 def test_a_made_id_that_clashes_inside_a_batch_is_made_again(
-    queue: Queue, monkeypatch: pytest.MonkeyPatch
+    queue: Queue, monkeypatch: pytest.MonkeyPatch, form: Callable[[str], str | dict[str, object]]
 ) -> None:
     same_ids(monkeypatch, 5, 3, 9_999)
     queue.enqueue("first")
-    made = queue.enqueue_many([{"command": f"c{n}"} for n in range(5)])
+    made = queue.enqueue_many([form(f"c{n}") for n in range(5)])
     assert len(set(made)) == 5
+    assert made == [job.id for job in queue.list()][1:]
     assert [job.command for job in queue.list()] == ["first", "c0", "c1", "c2", "c3", "c4"]
 
 

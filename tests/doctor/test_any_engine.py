@@ -241,3 +241,14 @@ def test_rows_that_make_no_sense_do_not_keep_the_rest_from_being_seen(place: Pla
 
     assert seen.level("workers: could not be looked at") == "warning"
     assert seen.about("durability = full")
+
+
+def test_counts_that_somebody_else_has_made_wrong_are_told_and_mended(place: Place) -> None:
+    place.make(jobs=2)
+    assert doctor(place.url).level("the counts are right: 2 jobs") == "ok"
+    place.ask("UPDATE jobs SET state = 'dead', finished_at = 1 WHERE id = 'job1'")
+    wrong = doctor(place.url).one("2 counts of jobs wrong (like queue default, dead: -1)")
+    assert (wrong["level"], wrong["mend"]) == ("warning", "queuectl doctor --recount")
+    mended = doctor(place.url, "--recount")
+    assert mended.err == "2 counts mended\n"
+    assert mended.level("the counts are right: 2 jobs") == "ok"

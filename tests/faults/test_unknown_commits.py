@@ -15,6 +15,8 @@ from queuectl.core.states import REMOVABLE, RETRYABLE
 from queuectl.errors import OutcomeUnknown, StoreBusy
 from queuectl.store.api import Store
 from queuectl.store.messages import Ask, JobFilter
+from queuectl.store.server import ServerStore
+from queuectl.store.tallies import Tally
 from tests.conformance.builders import (
     EVERYTHING,
     HOST,
@@ -82,6 +84,12 @@ def outcomes(store: Store, id: str) -> list[str]:
     return [attempt.outcome for attempt in store.attempts(get(store, id).seq)]
 
 
+def share_a_shard(*stores: Store) -> None:
+    for store in stores:
+        assert isinstance(store, ServerStore)
+        store.connection.tally = Tally(3)
+
+
 # --- a worker's exchange --------------------------------------------------------------------------
 
 
@@ -144,6 +152,7 @@ def test_a_claim_that_was_never_stored_is_made_anew(sound: Store, store: Store, 
     add(sound, "a", "b", "c")
     ask = Ask("w1", "mine", 2)
     store.be_patient(200)
+    sound.be_patient(200)
     proxy.delay_commit(threading.Event())
     with pytest.raises(OutcomeUnknown):
         store.exchange("w1", HOST, [], ask, NOW)
@@ -153,6 +162,20 @@ def test_a_claim_that_was_never_stored_is_made_anew(sound: Store, store: Store, 
     assert ids(claim(sound, 3)) == ["c"]
     proxy.cut_all()
     assert ids(store.exchange("w1", HOST, [], ask, NOW).jobs) == ["a", "b"]
+
+
+def test_a_client_that_hangs_keeps_the_counts_of_its_shard_from_nobody(
+    sound: Store, store: Store, proxy: Proxy
+) -> None:
+    add(sound, "a", "b")
+    share_a_shard(sound, store)
+    store.be_patient(200)
+    sound.be_patient(200)
+    proxy.delay_commit(threading.Event())
+    with pytest.raises(OutcomeUnknown):
+        store.exchange("w1", HOST, [], Ask("w1", "mine", 1), NOW)
+    assert ids(claim(sound, 2)) == ["b"]
+    proxy.cut_all()
 
 
 # --- workers --------------------------------------------------------------------------------------

@@ -365,10 +365,10 @@ with socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=float(sys
 
 _SEEN = """
 import os
-from queuectl import system
+from queuectl import clock, system
 me = system.identify()
 started = int(me.start) // os.sysconf("SC_CLK_TCK")
-print(system.hostname(), system.boot_id(), system.lease_clock_ms() // 1000, started, me.namespace)
+print(system.hostname(), system.boot_id(), clock.lease_clock_ms() // 1000, started, me.namespace)
 """
 
 

@@ -30,8 +30,8 @@ def lose_the_answer(store: Any, error: Exception, monkeypatch: pytest.MonkeyPatc
     """The next commit takes effect, but the wire is cut before anybody hears of it."""
     driver, commit, lost = store.connection.driver, store.connection.driver.commit, []
 
-    def cut() -> None:
-        commit()
+    def cut(*counts: object) -> None:
+        commit(*counts)
         if not lost:
             lost.append(1)
             driver.close()

@@ -13,6 +13,7 @@ import pytest
 
 from queuectl.errors import StoreBusy, StoreError
 from queuectl.store.connection import Clash
+from queuectl.store.dialect import Insert
 from queuectl.store.sqlite_connection import SqliteConnection as Connection
 
 if TYPE_CHECKING:
@@ -82,6 +83,73 @@ def test_a_clash_says_how_many_rows_went_in_before_it(connection: Connection) ->
     with pytest.raises(Clash) as caught:
         connection.many("INSERT INTO t VALUES (?)", [(1,), (2,), (1,), (3,)])
     assert caught.value.done == 2
+
+
+VALUES = [None, 0, 1, -(2**63), 2**63 - 1, 0.5, 2.0, "", "x", "1", "é ✓", b"", b"\0x"]
+
+
+@pytest.mark.parametrize("count", [1, 99, 100, 101, 250])
+@pytest.mark.parametrize("width", [0, 1, 2])
+def test_rows_that_go_in_together_are_the_same_as_one_by_one(
+    connection: Connection, count: int, width: int
+) -> None:
+    """In number, order, value and type, however much they have in common."""
+    what = Insert("m", ("id", "a", "b"), zeros=("z",), key="id")
+    connection.script("CREATE TABLE m (seq INTEGER PRIMARY KEY, id TEXT UNIQUE, a, b, z INTEGER)")
+    common = tuple(VALUES[count % 7 : count % 7 + width])
+    whole = [
+        (f"j{count - n}", *[VALUES[(n + k) % len(VALUES)] for k in range(2 - width)], *common)
+        for n in range(count)
+    ]
+    rows = [row[: 3 - width] for row in whole]
+    assert connection.insert(what, rows, common=common) == count
+    assert connection.all("SELECT id, a, b FROM m ORDER BY seq") == whole
+    assert connection.all("SELECT DISTINCT z FROM m") == [(0,)]
+    for row, types in zip(
+        whole, connection.all("SELECT typeof(a), typeof(b) FROM m ORDER BY seq"), strict=True
+    ):
+        connection.run("DELETE FROM m")
+        connection.run("INSERT INTO m (id, a, b, z) VALUES (?, ?, ?, 0)", row)
+        assert connection.all("SELECT typeof(a), typeof(b) FROM m") == [types]
+
+
+@pytest.mark.parametrize("place", [0, 1, 98, 99, 100, 101, 199, 249])
+def test_a_clash_among_very_many_says_how_many_went_in_before_it(connection: Connection, place: int) -> None:
+    what = Insert("t", ("a",), key="a")
+    connection.run("INSERT INTO t VALUES (1000)")
+    new = [(n,) for n in range(250)]
+    new[place] = (1000,)
+    with pytest.raises(Clash) as caught, connection.transaction("write"):
+        connection.insert(what, new)
+    assert caught.value.done == place
+    assert rows(connection) == [1000], "and all of it is rolled back"
+    assert connection.insert(what, new, skip=True) == 249
+    assert len(rows(connection)) == 250
+
+
+def fill(connection: Connection) -> None:
+    with connection.transaction("write") as db:
+        db.run("CREATE TABLE big AS SELECT randomblob(2000000) AS b")
+
+
+def test_a_long_log_does_not_outlive_the_last_who_has_the_file_open(
+    connection: Connection, file: str
+) -> None:
+    """Else whoever comes next, alone, would read all of it, and who comes after that too."""
+    log = Path(file + "-wal")
+    other = Connection(file, create=False, busy_ms=50)
+    fill(other)
+    other.close()
+    assert log.stat().st_size > 2_000_000, "somebody still uses it"
+    connection.close()
+    assert not log.exists()
+    connection.close()  # a second time is no mistake
+
+
+def test_a_short_log_is_left_behind(connection: Connection, file: str) -> None:
+    """To do away with it would cost every `enqueue` three fsyncs."""
+    connection.close()
+    assert 0 < Path(file + "-wal").stat().st_size < 100_000
 
 
 def test_who_waits_too_long_for_the_lock_is_told_so(connection: Connection, file: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from queuectl.errors import InvalidInput, StoreError
-from queuectl.paths import locate, make_parent_dir, make_private_dir
+from queuectl.paths import default_home, locate, make_parent_dir, make_private_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +34,29 @@ def open_umask() -> Iterator[None]:
 
 def mode(path: object) -> int:
     return stat.S_IMODE(os.stat(str(path)).st_mode)
+
+
+def test_the_home_is_where_the_variable_says_or_in_the_users_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("QUEUECTL_HOME", raising=False)
+    assert default_home() == str(tmp_path / ".queuectl")
+    monkeypatch.setenv("QUEUECTL_HOME", "")
+    assert default_home() == str(tmp_path / ".queuectl")
+    monkeypatch.setenv("QUEUECTL_HOME", "~/elsewhere/")
+    assert default_home() == str(tmp_path / "elsewhere")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("QUEUECTL_HOME", "relative")
+    assert default_home() == str(tmp_path / "relative")
+
+
+def test_a_home_that_cannot_be_told_is_an_error_and_not_a_directory_named_tilde(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("QUEUECTL_HOME", "~nobody-of-this-name/queue")
+    with pytest.raises(InvalidInput, match="home directory"):
+        default_home()
 
 
 def test_by_default_everything_is_in_the_home(home: Path) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from queuectl import system
-from queuectl.errors import InvalidInput
+from queuectl.clock import lease_clock_ms
 from queuectl.system import anywhere, linux, mounts, portable
 from queuectl.system.identity import Identity, plain
 from queuectl.testing import wait_until
@@ -487,37 +487,14 @@ print(os.waitstatus_to_exitcode(os.wait()[1]))
 
 
 def test_the_lease_clock_counts_milliseconds() -> None:
-    earlier = system.lease_clock_ms()
-    wait_until(lambda: system.lease_clock_ms() >= earlier + 20, timeout=5)
+    earlier = lease_clock_ms()
+    wait_until(lambda: lease_clock_ms() >= earlier + 20, timeout=5)
 
 
 def test_names_become_plain() -> None:
     assert plain("my host_1/ü.example") == "my-host-1--.example"
     assert 0 < len(system.hostname()) <= 63
     assert plain(system.hostname()) == system.hostname()
-
-
-def test_the_home_is_where_the_variable_says_or_in_the_users_own(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("QUEUECTL_HOME", raising=False)
-    assert system.default_home() == str(tmp_path / ".queuectl")
-    monkeypatch.setenv("QUEUECTL_HOME", "")
-    assert system.default_home() == str(tmp_path / ".queuectl")
-    monkeypatch.setenv("QUEUECTL_HOME", "~/elsewhere/")
-    assert system.default_home() == str(tmp_path / "elsewhere")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("QUEUECTL_HOME", "relative")
-    assert system.default_home() == str(tmp_path / "relative")
-
-
-def test_a_home_that_cannot_be_told_is_an_error_and_not_a_directory_named_tilde(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("QUEUECTL_HOME", "~nobody-of-this-name/queue")
-    with pytest.raises(InvalidInput, match="home directory"):
-        system.default_home()
 
 
 def test_a_detached_process_has_its_own_session(spawn: Any) -> None:
@@ -585,7 +562,7 @@ def test_the_variable_chooses_the_implementation(variable: str, expected: str) -
 def test_importing_stays_cheap(variable: str) -> None:
     heavy = ("ctypes", "psutil", "subprocess", "typing", "dataclasses", "logging", "pathlib")
     code = (
-        "import sys; from queuectl import system; system.hostname(); system.lease_clock_ms()\n"
+        "import sys; from queuectl import system; system.hostname(); system.load_average()\n"
         f"print([name for name in {heavy!r} if name in sys.modules])"
     )
     # -S: what the site module imports is not our doing.

@@ -9,7 +9,9 @@ import subprocess
 from queuectl import system
 from queuectl.core import outcome as kinds
 from queuectl.core import states
+from queuectl.store.messages import Worker
 from queuectl.testing import wait_until
+from queuectl.upkeep.rescuer import rescue
 from tests.conformance.builders import claim, register
 from tests.worker.workshop import Workshop, alive
 
@@ -128,3 +130,41 @@ def test_output_of_a_lost_attempt_is_kept(site: Workshop) -> None:
     assert lost.outcome == kinds.LOST
     assert lost.log is not None
     wait_until(lambda: site.live(job) == b"first words\n")
+
+
+def test_one_worker_finds_all_that_died_behind_it_at_its_next_beat(site: Workshop) -> None:
+    """A row of dead ones, each of whom would have looked at the next."""
+    store = site.jobs.store
+    ids = [site.enqueue("true") for _ in range(5)]
+    for number in range(5):
+        gone = identity(start="1")
+        worker = register(store, f"ghost{number}", identity=gone, host=system.hostname(), lease_ms=600_000)
+        claim(store, worker_id=worker.id, now=site.jobs.clock.now())
+    site.serve()
+    assert all(site.ended(id).state == states.COMPLETED for id in ids)
+    assert len(site.registered()) == 1
+
+
+def test_a_worker_asks_only_for_the_next_process_that_lives(site: Workshop) -> None:
+    """Else the work of many idle workers would grow with the square of their number."""
+    store = site.jobs.store
+    asked: list[str] = []
+
+    class Asked(type(store)):  # type: ignore[misc]
+        def presence(self, worker: Worker) -> str:
+            asked.append(worker.id)
+            return str(super().presence(worker))
+
+    for name, start in (("a", None), ("b", "1"), ("c", None), ("d", "1"), ("e", None)):
+        register(store, name, identity=identity() if start is None else identity(start=start))
+    store.__class__ = Asked
+    rescue(store, site.jobs.settings, site.jobs.clock.now(), by="a")
+    assert asked == ["b", "c"]
+    assert sorted(worker.id for worker in store.workers()) == ["a", "c", "d", "e"]
+    asked.clear()
+    rescue(store, site.jobs.settings, site.jobs.clock.now(), by="e")
+    assert asked == ["a"]
+    asked.clear()
+    rescue(store, site.jobs.settings, site.jobs.clock.now())
+    assert asked == ["a", "c", "d", "e"]
+    assert sorted(worker.id for worker in store.workers()) == ["a", "c", "e"]

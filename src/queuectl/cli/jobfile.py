@@ -6,16 +6,20 @@ Storing them is left to the caller; every error names its line.
 from __future__ import annotations
 
 import sys
+from itertools import chain, groupby
 
+from queuectl.arriving import in_batches
 from queuectl.cli.strictjson import MalformedJson, load_json
-from queuectl.core.spec import Defaults, job_from_command, job_from_fields
+from queuectl.core.batches import Commands
+from queuectl.core.spec import Defaults, check_command, job_from_fields
 from queuectl.errors import DuplicateId, InvalidInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import TextIO, TypeVar
 
+    from queuectl.core.batches import Batch
     from queuectl.core.job import NewJob
 
     T = TypeVar("T")
@@ -44,7 +48,7 @@ class JobReader:
     With `unique`, an id that the file gives twice is an error that names both places.
     """
 
-    __slots__ = ("_defaults", "_note", "_over", "_places", "_unique", "count", "unit")
+    __slots__ = ("_defaults", "_note", "_over", "_places", "_plain", "_unique", "count", "unit")
 
     def __init__(
         self,
@@ -59,54 +63,65 @@ class JobReader:
         self._note = note
         self._unique = unique
         self._places: dict[str, int] = {}
+        self._plain: NewJob | None = None  # what jobs are like that have nothing of their own but a command
         self.unit = "line"  # what a place counts
         self.count = 0  # jobs read so far
 
-    def read_json(self, file: TextIO) -> Iterator[NewJob]:
+    def read_json(self, file: TextIO) -> Iterator[Batch]:
         """Jobs from JSON in any of its forms."""
         first, lineno = _first_line(file)
         if first is None:
-            return
+            return iter(())
         if _is_document(first):
             # Blank lines before it are given back, so that an error names the right line.
-            yield from self._document("\n" * (lineno - 1) + first + file.read())
-            return
-        line: str = first
-        while line:
-            if line.strip():
-                yield self._job(self._parsed, line, lineno)
-            line = file.readline()
-            lineno += 1
+            return self._document("\n" * (lineno - 1) + first + file.read())
+        lines = enumerate(chain((first,), file), lineno)
+        return self._batches(self._parsed, (numbered for numbered in lines if numbered[1].strip()))
 
-    def read_lines(self, file: TextIO) -> Iterator[NewJob]:
+    def read_lines(self, file: TextIO) -> Iterator[Batch]:
         """A shell command per line; blank lines and lines that start with # are passed over."""
-        for lineno, line in enumerate(file, 1):
-            command = line.rstrip("\r\n")
-            if command.strip() and not command.lstrip().startswith("#"):
-                yield self._job(self._command, command, lineno)
+        lines = ((number, line.rstrip("\r\n")) for number, line in enumerate(file, 1))
+        return self._batches(self._command, (line for line in lines if line[1].lstrip()[:1] not in ("", "#")))
 
     def place_of(self, id: str | None) -> str | None:
         """`line 7`: where the id stands, if that is known."""
         found = self._places.get(id or "")
         return None if found is None else f"{self.unit} {found}"
 
-    def _document(self, text: str) -> Iterator[NewJob]:
+    def _document(self, text: str) -> Iterator[Batch]:
         document = load_json(text)
         self.unit = "job"
         raws = document if isinstance(document, list) else [document]
-        for number, raw in enumerate(raws, 1):
-            yield self._job(self._fields, raw, number)
+        return self._batches(self._fields, enumerate(raws, 1))
 
-    def _job(self, make: Callable[[T], NewJob], source: T, place: int) -> NewJob:
+    def _batches(
+        self, make: Callable[[T], str | NewJob], numbered: Iterable[tuple[int, T]]
+    ) -> Iterator[Batch]:
+        for _, alike in groupby(self._made(make, numbered), type):
+            for part in in_batches(alike):
+                yield self._batch(part)
+
+    def _batch(self, part: list[str | NewJob]) -> Batch:
+        """Of one kind: commands, or jobs that have more."""
+        commands = [item for item in part if isinstance(item, str)]
+        if commands and self._plain is not None:
+            return Commands(commands, self._plain)
+        return [item for item in part if not isinstance(item, str)]
+
+    def _made(
+        self, make: Callable[[T], str | NewJob], numbered: Iterable[tuple[int, T]]
+    ) -> Iterator[str | NewJob]:
+        place = 0
         try:
-            job = make(source)
-            if job.id is not None:
-                self._remember(job.id, place)
+            for place, source in numbered:
+                made = make(source)
+                if not isinstance(made, str) and made.id is not None:
+                    self._remember(made.id, place)
+                self.count += 1
+                yield made
         except InvalidInput as error:
             error.message = f"{self.unit} {place}: {error.message}"
             raise
-        self.count += 1
-        return job
 
     def _remember(self, id: str, place: int) -> None:
         if id in self._places:
@@ -118,7 +133,7 @@ class JobReader:
         elif len(self._places) < _REMEMBERED:
             self._places[id] = place
 
-    def _parsed(self, line: str) -> NewJob:
+    def _parsed(self, line: str) -> str | NewJob:
         try:
             raw = load_json(line.rstrip())
         except MalformedJson as error:
@@ -128,15 +143,23 @@ class JobReader:
             ) from None
         return self._fields(raw)
 
-    def _fields(self, raw: object) -> NewJob:
-        if self._over and isinstance(raw, dict):
-            raw = {**raw, **self._over}
+    def _fields(self, raw: object) -> str | NewJob:
+        if isinstance(raw, dict):
+            if len(raw) == 1 and isinstance(command := raw.get("command"), str):
+                return self._command(command)
+            if self._over:
+                raw = {**raw, **self._over}
         return job_from_fields(raw, self._defaults, self._note)
 
-    def _command(self, command: str) -> NewJob:
-        if not self._over:
-            return job_from_command(command, self._defaults)
-        return job_from_fields({**self._over, "command": command}, self._defaults)
+    def _command(self, command: str) -> str | NewJob:
+        """A job that has nothing of its own but a command: only that, if the others can be made like one."""
+        if self._plain is not None:
+            return check_command(command)
+        job = job_from_fields({**self._over, "command": command}, self._defaults)
+        if job.conditions is None:
+            self._plain = job
+            return command
+        return job
 
 
 def _is_document(first: str) -> bool:

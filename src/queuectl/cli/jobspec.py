@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 
-from queuectl.cli.options import Parser, hidden
 from queuectl.cli.strictjson import QUOTING, load_json
 from queuectl.clock import SYSTEM_CLOCK
 from queuectl.core.spec import FIELDS, Defaults, job_from_fields
 from queuectl.errors import InvalidInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from queuectl.cli.options import Parser
 
 _LISTS = ("after", "after_any", "after_fail", "needs")  # options that may be repeated, each with a list
 
 
 def add_job_options(parser: Parser, *, single: bool = True) -> None:
     """`single`: also what only one job can have, not each of many alike."""
+    from queuectl.cli.options import hidden
+
     group = parser.add_argument_group("the job" if single else "each job")
     add = group.add_argument
     if single:
@@ -36,7 +42,7 @@ def add_job_options(parser: Parser, *, single: bool = True) -> None:
     add("--cwd", metavar="DIR", help="where it runs (default: here)")
     _add_conditions(parser, single=single)
     hidden(group, "--max-attempts", "--max-tries", dest="max_attempts", type=_number)
-    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND")
+    parser.add_argument("words", nargs="...", metavar="COMMAND")
 
 
 def _add_conditions(parser: Parser, *, single: bool) -> None:
@@ -162,14 +168,18 @@ def _environment(entries: list[str]) -> dict[str, str]:
 
 
 def _number(text: str) -> int:
+    from argparse import ArgumentTypeError
+
     try:
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number") from None
+        raise ArgumentTypeError(f"{text[:40]!r} is not a whole number") from None
 
 
 def _decimal(text: str) -> float:
+    from argparse import ArgumentTypeError
+
     try:
         return float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number") from None
+        raise ArgumentTypeError(f"{text[:40]!r} is not a number") from None

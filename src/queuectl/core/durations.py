@@ -6,6 +6,7 @@ Points in time are left to `times`.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from queuectl.errors import InvalidInput
 
@@ -76,6 +77,7 @@ def _exact_ms(value: object) -> tuple[int, int]:
     return numerator * _SECOND, denominator
 
 
+@lru_cache(maxsize=256)  # a file of a million jobs holds few different ones
 def _text_ms(text: str) -> int:
     """The milliseconds in a text, times _SCALE."""
     if not text:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from functools import lru_cache
 
 from queuectl.core.backoff import STRATEGIES
 from queuectl.core.durations import quoted
@@ -72,6 +73,11 @@ def _check_argument(value: str, what: str) -> None:
         )
 
 
+@lru_cache(maxsize=256)  # a file of a million jobs holds few different queues and tags
+def _fits(pattern: str, text: str) -> bool:
+    return re.fullmatch(pattern, text) is not None
+
+
 def quote_argv(argv: list[str]) -> str:
     """An argument list as a shell line, for reading."""
     import shlex
@@ -108,7 +114,7 @@ def _set_queue(job: NewJob, value: object, _: Defaults) -> None:
 
 
 def check_queue(value: object) -> str:
-    if not isinstance(value, str) or not re.fullmatch(_QUEUE, value):
+    if not isinstance(value, str) or not _fits(_QUEUE, value):
         raise InvalidInput(
             f"queue name {str(value)[:40]!r} is not allowed",
             "use 1 to 64 letters, digits and . _ - : @ = +, not starting with - or .",
@@ -188,7 +194,7 @@ def _set_tags(job: NewJob, value: object, _: Defaults) -> None:
     if not isinstance(words, list | tuple):
         raise InvalidInput(f"tags must be a list, not {kind_of(value)}", 'like ["nightly", "gpu"]')
     for word in words:
-        if not isinstance(word, str) or not re.fullmatch(_TAG, word):
+        if not isinstance(word, str) or not _fits(_TAG, word):
             raise InvalidInput(
                 f"tag {str(word)[:40]!r} is not allowed",
                 "use 1 to 64 letters, digits and . _ - : @ = + /",
@@ -211,7 +217,7 @@ def _set_env(job: NewJob, value: object, _: Defaults) -> None:
 
 
 def _check_env_entry(name: object, text: object) -> None:
-    if not isinstance(name, str) or not re.fullmatch(_ENV_NAME, name):
+    if not isinstance(name, str) or not _fits(_ENV_NAME, name):
         raise InvalidInput(
             f"environment name {str(name)[:40]!r} is not allowed",
             "use letters, digits and _, not starting with a digit",

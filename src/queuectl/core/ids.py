@@ -7,6 +7,7 @@ counted up within one batch. Ids made later sort later.
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 from queuectl.errors import InvalidInput
 
@@ -39,19 +40,20 @@ def new_ids(now_ms: int, random_bits: int) -> Iterator[str]:
     """Endless ids, each sorting after the one before; `random_bits` is 25 bits of randomness."""
     number = ((now_ms - _EPOCH) & (2**40 - 1)) << _RANDOM_BITS
     number |= random_bits & (2**_RANDOM_BITS - 1)
-    pairs = _PAIRS
+    return chain.from_iterable(_blocks(number))
+
+
+def _blocks(number: int) -> Iterator[Iterator[str]]:
+    """Some at a time: those that differ only in the last two characters are made without a step in Python."""
     while True:
-        high = number >> 20
-        prefix = _encode(high)
-        # The last four characters are counted here: encoding the front once keeps bulk fast.
-        for low in range(number & 0xFFFFF, 1 << 20):
-            yield prefix + pairs[low >> 10] + pairs[low & 1023]
-        number = (high + 1) << 20
+        front = _encode(number >> 10)
+        yield map(front.__add__, _PAIRS[number & 1023 :])
+        number = (number | 1023) + 1
 
 
 def _encode(high: int) -> str:
     digits = []
-    for _ in range(9):
+    for _ in range(11):
         digits.append(_DIGITS[high & 31])
         high >>= 5
     return "".join(reversed(digits))

@@ -25,6 +25,7 @@ class Report:
         "error",
         "lost",
         "outcome",
+        "queue",
         "run",
         "run_at",
         "seq",
@@ -34,6 +35,7 @@ class Report:
     def __init__(self, job: Job, outcome: Outcome, state: str) -> None:
         assert job.claim is not None
         self.seq = job.seq
+        self.queue = job.queue
         self.claim = job.claim
         self.run = job.runs
         self.attempt = job.attempts

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 
+from queuectl.core.batches import Commands
 from queuectl.core.fields import (
     FIELDS,
     MAX_ARGUMENT_BYTES,
@@ -23,16 +24,18 @@ from queuectl.errors import InvalidInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 __all__ = [
     "FIELDS",
     "MAX_ARGUMENT_BYTES",
     "SET_BY_QUEUE",
     "Defaults",
+    "check_command",
     "check_queue",
     "job_from_command",
     "job_from_fields",
+    "jobs_from_commands",
 ]
 
 # What the queue itself sets. A job pasted back as it was printed is fine: they are left out, with a
@@ -71,6 +74,13 @@ def job_from_command(command: str, defaults: Defaults) -> NewJob:
     job = NewJob(check_command(command), defaults.max_retries)
     job.cwd = default_cwd(defaults)
     return job
+
+
+def jobs_from_commands(commands: Sequence[str], defaults: Defaults) -> Commands:
+    """The same for many of them."""
+    for command in commands:
+        check_command(command)
+    return Commands(commands, job_from_command(commands[0], defaults))
 
 
 def job_from_fields(raw: object, defaults: Defaults, notes: Callable[[str], None] | None = None) -> NewJob:

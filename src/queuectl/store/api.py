@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from queuectl.core.job import Attempt, Job, NewJob
+    from queuectl.core.batches import Batch
+    from queuectl.core.job import Attempt, Job
     from queuectl.core.lifecycle import Report
     from queuectl.core.tables import Row, Table
     from queuectl.paths import Location
+    from queuectl.store.bookkeeping import Bookkeeping
     from queuectl.store.editing import Editing
     from queuectl.store.health import Finding, Waiting
     from queuectl.store.links import Links
@@ -26,9 +28,9 @@ if TYPE_CHECKING:
 class JobStore(Protocol):
     """Jobs: bring in, hand out, take back, change, delete."""
 
-    def enqueue(self, batches: Iterable[Sequence[NewJob]], now: int, *, skip: bool = False) -> int: ...
+    def enqueue(self, batches: Iterable[Batch], now: int, *, skip: bool = False) -> int: ...
 
-    def enqueue_staged(self, batches: Iterable[Sequence[NewJob]], now: int, *, skip: bool = False) -> int: ...
+    def enqueue_staged(self, batches: Iterable[Batch], now: int, *, skip: bool = False) -> int: ...
 
     def exchange(
         self, worker_id: str, host: str, reports: Sequence[Report], ask: Ask | None, now: int
@@ -74,6 +76,8 @@ class ReadStore(Protocol):
     def count(self, filter: JobFilter) -> int: ...
 
     def unfinished(self, filter: JobFilter) -> int: ...
+
+    def ended_before(self, state: str, before: int) -> int: ...
 
     def attempts(self, seq: int) -> Sequence[Attempt]: ...
 
@@ -147,6 +151,8 @@ class Store(JobStore, ReadStore, WorkerStore, ConfigStore, Protocol):
     def transfer(self) -> TransferStore:
         """Over the same connection. Apart from the store, because `enqueue` should not load it."""
         ...
+
+    def bookkeeping(self) -> Bookkeeping: ...
 
     def queues(self) -> Queues: ...
 

@@ -9,10 +9,11 @@ from queuectl.errors import StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Protocol, TypeVar
 
-    from queuectl.store.dialect import Dialect, Insert, Update
+    from queuectl.store.dialect import Dialect, Insert, Sum, Update
+    from queuectl.store.tallies import Tally
 
     Row = tuple[object, ...]
     T = TypeVar("T")
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
         dialect: Dialect
         shown: str  # where it leads, fit for a message: no password in it
+        tally: Tally  # of the transaction that is going on
 
         def all(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
             """All rows of a query."""
@@ -33,12 +35,26 @@ if TYPE_CHECKING:
             """Execute a statement; how many rows it found to change."""
             ...
 
-        def insert(self, what: Insert, rows: Iterable[Sequence[object]], *, skip: bool = False) -> int:
-            """Insert all rows; returns how many are new. `skip` leaves out those whose key exists."""
+        def insert(
+            self,
+            what: Insert,
+            rows: Sequence[Sequence[object]],
+            *,
+            common: Sequence[object] = (),
+            skip: bool = False,
+        ) -> int:
+            """Insert all rows, which end with what they have in common; returns how many are new.
+
+            `skip` leaves out those whose key exists.
+            """
             ...
 
         def update(self, what: Update, rows: Sequence[Sequence[object]]) -> int:
             """Change many rows; how many were as expected and have been changed."""
+            ...
+
+        def sum(self, what: Sum, rows: Sequence[Sequence[object]]) -> None:
+            """Add amounts to the rows with these keys, which are made where they are missing."""
             ...
 
         def write(self, point: str, body: Callable[[T | None], T]) -> T:

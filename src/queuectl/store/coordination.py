@@ -5,7 +5,6 @@ A lease belongs to a worker, not to each job. Dead is final: who was declared de
 
 from __future__ import annotations
 
-from queuectl import system
 from queuectl.core.job import JOB_COLUMNS, job_from_row
 from queuectl.errors import WorkerFenced
 from queuectl.store.connection import Clash
@@ -42,6 +41,8 @@ class Coordination:
         All workers of a file are on its machine. Those of a server may be anywhere, and equal names of
         hosts prove nothing.
         """
+        from queuectl import system
+
         identity = system.Identity.decode(worker.identity)
         return system.liveness(identity, same_host=not self.location.shared)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 class Dialect:
@@ -21,8 +21,15 @@ class Dialect:
     keep = ""  # one row against being changed; others may keep it as well
     claim_from = "jobs"
     due_from = "jobs"
+    walk_from = "jobs NOT INDEXED"  # in the order in which they came
+    kind_from = "jobs"  # those of one state and queue
+    number = "+seq"  # in words by which no engine takes to a walk along all jobs
+    ordered: tuple[str, ...] = ()  # states of which an index has each queue's jobs in that order
+    # By state: what parts a queue's jobs as the indexes do. Pending ones without needs are in one place.
+    kinds: Mapping[str, tuple[str, ...]] = {"pending": (" AND needs IS NULL", " AND needs IS NOT NULL")}
     order = "priority DESC, run_at, seq"
     claim_order = order  # the same within a queue, in the words of the index
+    lower_priority = "priority < ?"  # in its words too
     queue_order: tuple[str, ...] = ("queue",)  # of pending jobs without needs
     live_key = "unique_key"  # of jobs that have not ended: the column that the index of unique keys has
     group_state = "state"  # of jobs with a group: the column that the index of groups has
@@ -53,6 +60,21 @@ class Insert:
 
     def marks(self, mark: str = "?") -> str:
         return "(" + ", ".join([mark] * len(self.columns) + ["0"] * len(self.zeros)) + ")"
+
+
+class Sum:
+    """Rows that add an amount to what is stored under their key. It is the last of their values."""
+
+    __slots__ = ("amount", "key", "table")
+
+    def __init__(self, table: str, *, key: str, amount: str) -> None:
+        self.table = table
+        self.key = key
+        self.amount = amount
+
+    @property
+    def names(self) -> str:
+        return f"{self.key}, {self.amount}"
 
 
 class Update:

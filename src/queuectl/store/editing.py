@@ -31,20 +31,8 @@ EDITABLE = frozenset(
 )
 _WAITING = states.CANCELLABLE  # those that neither run nor have ended
 # What is changed, read under its lock. A job that was claimed since we looked is not among it any more.
-_READ = ("seq", "state", "job_group", "rules", "env")
-_SEQ, _STATE, _GROUP, _RULES, _ENV = range(len(_READ))
-
-# Later: a job that only waits for its turn waits for its time. A held one, or one that waits for others, does
-# not need to be told: it is asked for its time when it becomes ready.
-_LATER = (
-    "CASE WHEN state = 'pending' OR (state = 'blocked' AND held IS NULL AND waits IS NULL) "
-    "THEN 'scheduled' ELSE state END"
-)
-# Now: a job that waits for its time is ready, but a group lets its jobs in itself.
-_NOW = (
-    "CASE WHEN state NOT IN ('scheduled', 'failed') THEN state "
-    "WHEN job_group IS NULL THEN 'pending' ELSE 'blocked' END"
-)
+_READ = ("seq", "state", "job_group", "rules", "env", "queue", "held", "waits")
+_SEQ, _STATE, _GROUP, _RULES, _ENV, _QUEUE, _HELD, _WAITS = range(len(_READ))
 
 
 class Editing:
@@ -58,6 +46,8 @@ class Editing:
 
         def change(rows: Sequence[Row]) -> None:
             self._set("state = 'blocked', held = 1, updated_at = ?", (now,), rows, "held IS NULL")
+            for row in rows:
+                self._db.tally.moved(row[_QUEUE], row[_STATE], states.BLOCKED, now)
             # Who had been let in by a group leaves room for another one.
             self._admit((row for row in rows if row[_STATE] == states.PENDING), now)
 
@@ -86,9 +76,11 @@ class Editing:
             self._rehearse(filter, merge)
 
         def change(rows: Sequence[Row]) -> None:
-            for values, part in _alike(rows, merge):
-                assignments, given = _assignments({**changes, **values}, now)
-                self._set(assignments, given, part)
+            for values, part in _alike(rows, merge, changes.get("run_at"), now):
+                new = {**changes, **values}
+                self._set(*_assignments(new, now), part)
+                self._db.tally.went((row[_QUEUE], row[_STATE]) for row in part)
+                self._db.tally.came((new.get("queue", row[_QUEUE]), new["state"]) for row in part)
             if "run_at" in changes:
                 self._admit(rows, now)
 
@@ -190,24 +182,40 @@ class Editing:
                 merge(_text(rules), _text(env))
 
 
-def _alike(rows: Sequence[Row], merge: Merge | None) -> list[tuple[Mapping[str, object], list[Row]]]:
+def _alike(
+    rows: Sequence[Row], merge: Merge | None, run_at: object, now: int
+) -> list[tuple[Mapping[str, object], list[Row]]]:
     """The rows, by what becomes of their own values."""
-    if merge is None:
-        return [({}, list(rows))]
-    parts: dict[tuple[object, object], list[Row]] = {}
+    parts: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
-        parts.setdefault((row[_RULES], row[_ENV]), []).append(row)
-    return [(merge(_text(rules), _text(env)), part) for (rules, env), part in parts.items()]
+        state = row[_STATE] if run_at is None else _state_then(row, int(str(run_at)), now)
+        own = (row[_RULES], row[_ENV]) if merge is not None else ()
+        parts.setdefault((state, *own), []).append(row)
+    return [
+        ({"state": state, **(merge(*map(_text, own)) if merge is not None else {})}, part)
+        for (state, *own), part in parts.items()
+    ]
+
+
+def _state_then(row: Row, run_at: int, now: int) -> object:
+    """Time and state go together, as when the job came in."""
+    state = row[_STATE]
+    if run_at <= now:
+        # A job that waits for its time is ready, but a group lets its jobs in itself.
+        ready = states.PENDING if row[_GROUP] is None else states.BLOCKED
+        return ready if state in states.TIMED else state
+    # One that only waits for its turn waits for its time. A held one, or one that waits for others, does not
+    # need to be told: it is asked for its time when it becomes ready.
+    free = row[_HELD] is None and row[_WAITS] is None
+    waits = state == states.PENDING or (state == states.BLOCKED and free)
+    return states.SCHEDULED if waits else state
 
 
 def _assignments(values: Mapping[str, object], now: int) -> tuple[str, list[object]]:
-    """Time and state go together, as when the job came in."""
     names = [f"{name} = ?" for name in values]
     given = dict(values)
     if "run_at" in given:
-        run_at = int(str(given["run_at"]))
-        names.append(f"state = {_LATER if run_at > now else _NOW}")
-        given["run_at"] = max(run_at, now)
+        given["run_at"] = max(int(str(given["run_at"])), now)
     return ", ".join([*names, "updated_at = ?"]), [*given.values(), now]
 
 

@@ -6,6 +6,7 @@ jobs ask of a claim (limits, resources) to `claiming`, who waits for whom to `li
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import lru_cache
 
 from queuectl.core import states
@@ -188,7 +189,8 @@ class Exchanges(Results):
                 continue
             # One state a query, in the order of the index: else PostgreSQL may choose to read all jobs.
             rows = db.all(
-                f"SELECT seq FROM {db.dialect.due_from} WHERE state IN ('scheduled', 'failed') AND state = ? "
+                f"SELECT seq, queue, job_group FROM {db.dialect.due_from} "
+                "WHERE state IN ('scheduled', 'failed') AND state = ? "
                 f"AND run_at <= ? ORDER BY run_at LIMIT {_PROMOTE}{db.dialect.take}",
                 (state, now),
             )
@@ -201,6 +203,8 @@ class Exchanges(Results):
                     f"updated_at = ? WHERE {these}",
                     (now, *values),
                 )
+                for _, queue, group in rows:
+                    db.tally.moved(queue, state, states.PENDING if group is None else states.BLOCKED, now)
                 if waiting.grouped:
                     self._admit(seqs, now)
         return found
@@ -241,6 +245,8 @@ class Exchanges(Results):
             f"WHERE {these}",
             (ask.claim, ask.worker_id, now, now, *seqs),
         )
+        for queue, jobs in Counter([row[_QUEUE] for row in rows]).items():
+            self.connection.tally.moved(queue, states.PENDING, states.PROCESSING, now, jobs)
         return [claimed_from_row(row, ask.claim, ask.worker_id, now) for row in rows]
 
     def _claimable(self, ask: Ask, waiting: Waiting, answer: Exchange, now: int) -> Sequence[Row]:
@@ -307,7 +313,7 @@ def claimable_of(db: Connection, queue: object, limit: int, needs: object = None
     )
 
 
-_PRIORITY, _RUN_AT, _SEQ = map(CLAIM_COLUMNS.index, ("priority", "run_at", "seq"))
+_PRIORITY, _RUN_AT, _SEQ, _QUEUE = map(CLAIM_COLUMNS.index, ("priority", "run_at", "seq", "queue"))
 
 
 def claim_order(row: Row) -> tuple[int, int, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from queuectl.errors import QueuectlError, StoreAway, StoreCorrupt
+from queuectl.store.tallies import totals, wrong
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,6 +136,29 @@ def stuck(connection: Connection, place: str = "") -> list[Finding]:
             why="nobody will ever finish or free them",
             mend=f"UPDATE {place}jobs SET state = 'pending', claim = NULL, worker_id = NULL "
             f"WHERE {condition}",
+        )
+    ]
+
+
+_MANY = 1_000_000  # jobs: to count them takes longer than the doctor shall
+
+
+def counts(connection: Connection, *, full: bool) -> list[Finding]:
+    """Whether the counts that the store keeps are those of its rows."""
+    kept = sum(jobs for states in totals(connection).values() for jobs in states.values())
+    if kept > _MANY and not full:
+        return []
+    rows = wrong(connection)
+    if not rows:
+        return [Finding(OK, "jobs", f"the counts are right: {count(kept, 'job')}")]
+    queue, state, off = rows[0]
+    return [
+        Finding(
+            WARNING,
+            "jobs",
+            f"{count(len(rows), 'count')} of jobs wrong (like queue {queue}, {state}: {-int(str(off)):+,})",
+            why="somebody else has changed jobs: status and list go by these counts",
+            mend="queuectl doctor --recount",
         )
     ]
 

@@ -33,7 +33,7 @@ class MysqlPatient(ServerPatient):
         super().__init__(location, driver)
         self.connection.all("SET SESSION TRANSACTION READ ONLY")
 
-    def examine(self, *, now: Callable[[], int], full: bool = False) -> list[Finding]:  # noqa: ARG002
+    def examine(self, *, now: Callable[[], int], full: bool = False) -> list[Finding]:
         db = self.connection
         values = variables(db)
         found = judge.version(values)
@@ -55,6 +55,7 @@ class MysqlPatient(ServerPatient):
             ("indexes", partial(indexes, db)),
             ("size", partial(size, db)),
             ("running jobs", partial(health.stuck, db)),
+            ("counts", partial(health_server.counts, db, full=full)),
         ]
         return found + health.look("engine", checks)
 

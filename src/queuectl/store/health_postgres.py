@@ -37,7 +37,7 @@ class PostgresPatient(ServerPatient):
         if not driver.pooled:  # PgBouncer would hand the session on to others as it is
             self.connection.all("SELECT set_config('default_transaction_read_only', 'on', false)")
 
-    def examine(self, *, now: Callable[[], int], full: bool = False) -> list[Finding]:  # noqa: ARG002
+    def examine(self, *, now: Callable[[], int], full: bool = False) -> list[Finding]:
         db, schema = self.connection, self._driver.schema
         values = settings(db)
         found = judge.version(values)
@@ -56,6 +56,7 @@ class PostgresPatient(ServerPatient):
             ("dead tuples", partial(dead_tuples, db, schema)),
             ("size", partial(size, db, schema)),
             ("running jobs", partial(health.stuck, db, f'"{schema}".')),
+            ("counts", partial(health_server.counts, db, full=full)),
         ]
         return found + health.look("engine", checks)
 

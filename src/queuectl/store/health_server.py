@@ -103,6 +103,10 @@ def schema(db: ServerConnection, there: set[str], engine: str) -> list[Finding]:
     return found
 
 
+def counts(db: ServerConnection, *, full: bool) -> list[Finding]:
+    return health.counts(db, full=full) if schema_version(db) == LATEST else []
+
+
 def connections(used: int, allowed: int, mend: str) -> list[Finding]:
     shown = f"{used} of {allowed} connections in use"
     if used < _NEARLY_FULL * allowed:

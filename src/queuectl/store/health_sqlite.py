@@ -18,7 +18,9 @@ from queuectl.store.dialect import Dialect
 from queuectl.store.health import NOTE, OK, PROBLEM, WARNING, Finding
 from queuectl.store.migrate import LATEST, schema_version
 from queuectl.store.sqlite import SqliteStore
-from queuectl.store.sqlite_connection import APPLICATION_ID, SqliteConnection, check_engine, translate
+from queuectl.store.sqlite_connection import APPLICATION_ID, SqliteConnection, check_engine
+from queuectl.store.sqlite_errors import translate
+from queuectl.store.tallies import Tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ class ReadOnlyConnection(SqliteConnection):
 
     def __init__(self, file: str) -> None:
         self.dialect = Dialect()
+        self.tally = Tally()
         self.file = self.shown = file
         self._busy_ms = _BUSY_MS
         self._pid = os.getpid()
@@ -99,6 +102,8 @@ class SqlitePatient(SqliteStore):
             ("size", partial(size, db)),
             ("running jobs", partial(health.stuck, db)),
         ]
+        if schema_version(db) == LATEST:
+            checks.append(("counts", partial(health.counts, db, full=full)))
         return found + health.look("tables", checks)
 
     def waiting(self) -> list[health.Waiting]:

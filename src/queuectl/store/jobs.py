@@ -14,10 +14,12 @@ from queuectl.store.intake import Intake
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from queuectl.store.connection import Connection
+    from queuectl.store.connection import Connection, Row
     from queuectl.store.messages import JobFilter
+
+_ROUNDS = 3
 
 
 class JobWrites(Intake, Exchanges):
@@ -36,14 +38,21 @@ class JobWrites(Intake, Exchanges):
                 f"UPDATE jobs SET cancel_requested = 1, updated_at = ? WHERE {running}",
                 (now, *running_values),
             )
-            done = db.run(
-                "UPDATE jobs SET state = 'cancelled', finished_at = ?, updated_at = ?, "
-                f"last_error = 'cancelled while it waited' WHERE {waiting}",
-                (now, now, *values),
-            )
+            done, queues = 0, set()
+            for queue, state in self._kinds("queue, state", waiting, values):
+                queues.add(queue)
+                mine, my_values = where(filter, db.dialect, (str(state),))
+                jobs = db.run(
+                    "UPDATE jobs SET state = 'cancelled', finished_at = ?, updated_at = ?, "
+                    f"last_error = 'cancelled while it waited' WHERE {mine} AND queue = ?",
+                    (now, now, *my_values, queue),
+                )
+                db.tally.moved(queue, state, states.CANCELLED, now, jobs)
+                done += jobs
             # Looked up only now: a job that comes in and waits for one of these has had it locked.
-            ended = "finished_at IS NOT NULL AND state = 'cancelled' AND finished_at = ?"
-            self._follow_up(self._affected(ended, (now,)), now)
+            for queue in queues:
+                ended = "finished_at IS NOT NULL AND state = 'cancelled' AND queue = ? AND finished_at = ?"
+                self._follow_up(self._affected(ended, (queue, now)), now)
             # If the first run took effect after all, the second finds less to do.
             before = earlier or (0, 0)
             return max(done, before[0]), max(asked, before[1])
@@ -57,13 +66,20 @@ class JobWrites(Intake, Exchanges):
 
         def body(earlier: int | None) -> int:
             affected = self._affected(condition, values)
-            done = db.run(
+            done = 0
+            grouping = "CASE WHEN job_group IS NULL THEN 0 ELSE 1 END"
+            for queue, state, grouped in self._kinds(f"queue, state, {grouping}", condition, values):
                 # A group lets its jobs in one by one.
-                "UPDATE jobs SET state = CASE WHEN job_group IS NULL THEN 'pending' ELSE 'blocked' END, "
-                "attempts = 0, lost = 0, run_at = ?, held = NULL, waits = NULL, unmet = NULL, "
-                f"finished_at = NULL, last_error = NULL, updated_at = ? WHERE {condition}",
-                (now, now, *values),
-            )
+                after, group = (states.BLOCKED, "IS NOT NULL") if grouped else (states.PENDING, "IS NULL")
+                mine, my_values = where(filter, db.dialect, (str(state),))
+                jobs = db.run(
+                    "UPDATE jobs SET state = ?, attempts = 0, lost = 0, run_at = ?, held = NULL, "
+                    "waits = NULL, unmet = NULL, finished_at = NULL, last_error = NULL, updated_at = ? "
+                    f"WHERE {mine} AND queue = ? AND job_group {group}",
+                    (after, now, now, *my_values, queue),
+                )
+                db.tally.moved(queue, state, after, now, jobs)
+                done += jobs
             self._follow_up(affected, now)
             return max(done, earlier or 0)
 
@@ -73,6 +89,16 @@ class JobWrites(Intake, Exchanges):
             raise Refused(
                 "another job with the same unique key waits or runs", "retry this one when that has ended"
             ) from None
+
+    def _kinds(self, columns: str, condition: str, values: Sequence[object]) -> Iterator[Row]:
+        """The kinds of jobs for which a condition holds, each to be changed by a statement of its own, which
+        says how many it changed. On a server some may become of another kind meanwhile: so we look again.
+        """
+        for _ in range(_ROUNDS if self.connection.dialect.hold else 1):
+            kinds = self.connection.all(f"SELECT DISTINCT {columns} FROM jobs WHERE {condition}", values)
+            yield from kinds
+            if not kinds:
+                break
 
     def _affected(self, condition: str, values: Sequence[object]) -> list[tuple[object, ...]]:
         """The numbers and groups of these jobs, if anybody could care."""
@@ -97,7 +123,31 @@ class JobWrites(Intake, Exchanges):
 
     def purge(self, state: str, before: int, *, limit: int) -> tuple[int, list[str]]:
         """Delete jobs that ended in `state` before a time; the caller loops."""
-        return self._delete("state = ? AND finished_at < ?", (state, before), limit)
+        total = 0
+        logs: list[str] = []
+        for queue in self._queues_to_purge(state, before):
+            count, more = self._delete(
+                "state = ? AND queue = ? AND finished_at < ?", (state, queue, before), limit - total
+            )
+            total, logs = total + count, logs + more
+            if total >= limit:
+                break
+        return total, logs
+
+    def _queues_to_purge(self, state: str, before: int) -> Iterator[object]:
+        """Those that have such jobs: two index seeks each."""
+        ended = "FROM jobs WHERE finished_at IS NOT NULL AND state = ? AND queue"
+        queue: object = ""
+        while True:
+            # Not as a minimum: for that MariaDB reads them all.
+            row = self.connection.one(f"SELECT queue {ended} > ? ORDER BY queue LIMIT 1", (state, queue))
+            if row is None:
+                return
+            queue = row[0]
+            if self.connection.all(
+                f"SELECT 1 {ended} = ? AND finished_at < ? LIMIT 1", (state, queue, before)
+            ):
+                yield queue
 
     def _delete(self, condition: str, values: Sequence[object], limit: int) -> tuple[int, list[str]]:
         db = self.connection
@@ -105,7 +155,8 @@ class JobWrites(Intake, Exchanges):
 
         def body(earlier: int | None) -> int:
             found = db.all(
-                f"SELECT seq, job_group, updated_at FROM jobs WHERE {condition} LIMIT ?{db.dialect.hold}",
+                "SELECT seq, job_group, updated_at, queue, state FROM jobs "
+                f"WHERE {condition} LIMIT ?{db.dialect.hold}",
                 (*values, limit),
             )
             if found:
@@ -121,6 +172,7 @@ class JobWrites(Intake, Exchanges):
                     logs[str(log)] = None
                 db.run(f"DELETE FROM attempts WHERE job_seq IN {these}", seqs)
                 db.run(f"DELETE FROM jobs WHERE seq IN {these}", seqs)
+                db.tally.went((queue, state) for *_, queue, state in found)
                 if waiting.grouped:
                     from queuectl.store.readiness import admit
 

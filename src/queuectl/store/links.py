@@ -215,12 +215,22 @@ class Links:
         )
 
     def _cancel(self, seqs: Sequence[object], reason: str, now: int) -> None:
-        these, values = self._db.dialect.these("seq", seqs)
-        self._db.run(
-            "UPDATE jobs SET state = 'cancelled', unmet = 1, finished_at = ?, updated_at = ?, last_error = ? "
-            f"WHERE state = 'blocked' AND waits IS NOT NULL AND {these}",
-            (now, now, reason, *values),
+        db = self._db
+        these, values = db.dialect.these("seq", seqs)
+        rows = db.all(
+            f"SELECT seq, queue FROM jobs WHERE state = 'blocked' AND waits IS NOT NULL AND {these} "
+            f"ORDER BY seq{db.dialect.hold}",
+            values,
         )
+        if rows:
+            these, values = db.dialect.these("seq", [row[0] for row in rows])
+            db.run(
+                "UPDATE jobs SET state = 'cancelled', unmet = 1, finished_at = ?, updated_at = ?, "
+                f"last_error = ? WHERE {these}",
+                (now, now, reason, *values),
+            )
+            for _, queue in rows:
+                db.tally.moved(queue, states.BLOCKED, states.CANCELLED, now)
         self.note(seqs)
 
     def _tell_beginning(self, parent: object, now: int) -> int:
@@ -240,7 +250,7 @@ class Links:
     def _waits_again(self, child: object, now: int) -> bool:
         db = self._db
         row = db.one(
-            "SELECT unique_key FROM jobs WHERE seq = ? AND state = 'cancelled' AND unmet = 1"
+            "SELECT unique_key, queue FROM jobs WHERE seq = ? AND state = 'cancelled' AND unmet = 1"
             + db.dialect.hold,
             (child,),
         )
@@ -249,7 +259,7 @@ class Links:
         if row[0] is not None and db.one(
             f"SELECT 1 FROM jobs WHERE unique_key IS NOT NULL AND {db.dialect.live_key} = ? "
             "AND finished_at IS NULL",
-            row,
+            row[:1],
         ):
             return False  # another one has taken its place
         waits = db.all("SELECT count(*) FROM dependencies WHERE child_seq = ? AND settled IS NULL", (child,))[
@@ -260,4 +270,5 @@ class Links:
             "last_error = NULL, updated_at = ? WHERE seq = ?",
             (waits, now, child),
         )
+        db.tally.moved(row[1], states.CANCELLED, states.BLOCKED, now)
         return True

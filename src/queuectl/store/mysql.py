@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from queuectl.address import Address
     from queuectl.store.connection import Row
-    from queuectl.store.dialect import Insert, Update
+    from queuectl.store.dialect import Insert, Sum, Update
 
 _SHORTEST_IDLE = 30  # seconds; longer than most pauses between two heartbeats
 _STATEMENT_BYTES = 1_000_000  # the smallest max_allowed_packet that anybody runs is 1 MiB
@@ -43,6 +43,9 @@ _REFUSED = (
 _TOO_MUCH = (ER.DATA_TOO_LONG, ER.NET_PACKET_TOO_LARGE, 1366, 1406)
 
 
+_UNFINISHED = ("pending", "scheduled", "blocked", "processing", "failed")
+
+
 class MysqlDialect(Dialect):
     name = "mysql"
     take = " FOR UPDATE SKIP LOCKED"
@@ -51,7 +54,14 @@ class MysqlDialect(Dialect):
     # With another index the server sorts, and whoever sorts locks all that it has looked at.
     claim_from = "jobs FORCE INDEX (jobs_claim)"
     due_from = "jobs FORCE INDEX (jobs_due)"
+    walk_from = "jobs FORCE INDEX (PRIMARY)"
+    # Of jobs that have not ended it has every queue and state in the order of their numbers.
+    kind_from = "jobs FORCE INDEX (jobs_finished)"
+    number = "seq"
+    ordered = _UNFINISHED
+    kinds = dict.fromkeys(_UNFINISHED, (" AND finished_at IS NULL",))
     order = claim_order = "urgency, run_at, seq"  # -priority: before 10.8 MariaDB has no descending indexes
+    lower_priority = "urgency > 0 - ?"
     live_key, group_state = "live_key", "group_state"
     live_schedule = "live_schedule = ?"
     clock = "SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
@@ -136,7 +146,9 @@ class MysqlDriver:
     def begin(self) -> None:
         self._db.begin()
 
-    def commit(self) -> None:
+    def commit(self, what: Sum, rows: Sequence[Sequence[object]]) -> None:
+        if rows:
+            self.sum(what, rows)
         self._db.commit()
 
     def rollback(self) -> None:
@@ -201,6 +213,14 @@ class MysqlDriver:
             return self._literals(column[:1])
         cases = [f"WHEN {k} THEN {self._literals((v,))}" for k, v in zip(keys, column, strict=True)]
         return f"CASE {key} {' '.join(cases)} END"
+
+    def sum(self, what: Sum, rows: Sequence[Sequence[object]]) -> None:
+        amount = what.amount
+        new = ", ".join(f"({self._literals(row)})" for row in rows)
+        self.script(
+            f"INSERT INTO {what.table} ({what.names}) VALUES {new} "
+            f"ON DUPLICATE KEY UPDATE {amount} = {amount} + VALUES({amount})"
+        )
 
     def translate(self, error: Exception, shown: str) -> QueuectlError:
         if isinstance(error, UnicodeEncodeError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from queuectl.store.bookkeeping import Bookkeeping
     from queuectl.store.connection import Connection
     from queuectl.store.editing import Editing
     from queuectl.store.links import Links
@@ -16,6 +17,11 @@ class Parts:
     """Mixed into a store; needs `self.connection`."""
 
     connection: Connection
+
+    def bookkeeping(self) -> Bookkeeping:
+        from queuectl.store.bookkeeping import Bookkeeping
+
+        return Bookkeeping(self.connection)
 
     def queues(self) -> Queues:
         from queuectl.store.queues import Queues

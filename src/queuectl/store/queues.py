@@ -13,9 +13,12 @@ from queuectl.core.queue_rules import (
     renew_bucket,
     rule_from_row,
 )
+from queuectl.core.states import PENDING
 from queuectl.errors import InvalidInput
 from queuectl.store.connection import Clash
 from queuectl.store.dialect import Insert
+from queuectl.store.oldest import oldest_pending
+from queuectl.store.tallies import totals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,14 +46,14 @@ class Queues:
         row = self._db.one(f"SELECT {_COLUMNS} FROM queues WHERE name = ?", (name,))
         return None if row is None else rule_from_row(row)
 
-    def depths(self) -> dict[str, dict[str, tuple[int, int]]]:
-        """Of every queue that has jobs: how many in which state, and the earliest time that one of them is
-        due. One pass over all jobs, of one moment: counting each queue by itself would take many."""
-        rows = self._db.all("SELECT queue, state, count(*), min(run_at) FROM jobs GROUP BY queue, state")
-        found: dict[str, dict[str, tuple[int, int]]] = {}
-        for queue, state, jobs, earliest in rows:
-            found.setdefault(str(queue), {})[str(state)] = (int(str(jobs)), int(str(earliest)))
-        return found
+    def depths(self) -> dict[str, dict[str, int]]:
+        """Of every queue that has jobs: how many in which state."""
+        return totals(self._db)
+
+    def oldest(self, depths: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+        """Of every queue that has pending jobs, the earliest time for which one of them was due."""
+        pending = {name: states[PENDING] for name, states in depths.items() if states.get(PENDING)}
+        return oldest_pending(self._db, pending, sum(pending.values())) if pending else {}
 
     def set(self, name: str, changes: Mapping[str, object], now: int) -> QueueRule | None:
         """Lay down these values (None: no longer) and leave the others. None if no rule is left."""

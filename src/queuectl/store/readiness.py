@@ -6,6 +6,8 @@ Runs in the transaction of whoever made them ready.
 
 from __future__ import annotations
 
+from queuectl.core import states
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,13 +22,26 @@ def make_ready(db: Connection, seqs: Sequence[object], now: int) -> None:
     """Of these jobs, those that nothing keeps blocked now wait for their time, their group or a worker."""
     for start in range(0, len(seqs), CHUNK):
         these, values = db.dialect.these("seq", seqs[start : start + CHUNK])
-        db.run(
-            "UPDATE jobs SET state = CASE WHEN run_at > ? THEN 'scheduled' ELSE 'pending' END, "
-            f"updated_at = ? WHERE state = 'blocked' AND {FREE} "
-            f"AND (job_group IS NULL OR run_at > ?) AND {these}",
-            (now, now, now, *values),
-        )
+        for state, condition in (
+            (states.SCHEDULED, "run_at > ?"),
+            (states.PENDING, "job_group IS NULL AND run_at <= ?"),
+        ):
+            unblock(db, state, f"{FREE} AND {condition} AND {these}", (now, *values), now)
         admit(db, groups_of(db, these, values), now)
+
+
+def unblock(db: Connection, state: str, condition: str, values: Sequence[object], now: int) -> int:
+    """Blocked jobs for which the condition holds go on to another state; how many."""
+    rows = db.all(
+        f"SELECT seq, queue FROM jobs WHERE state = 'blocked' AND {condition} ORDER BY seq{db.dialect.hold}",
+        values,
+    )
+    if rows:
+        these, seqs = db.dialect.these("seq", [row[0] for row in rows])
+        db.run(f"UPDATE jobs SET state = ?, updated_at = ? WHERE {these}", (state, now, *seqs))
+        for _, queue in rows:
+            db.tally.moved(queue, states.BLOCKED, state, now)
+    return len(rows)
 
 
 def groups_of(db: Connection, condition: str, values: Sequence[object]) -> list[object]:
@@ -64,7 +79,4 @@ def _admit(db: Connection, group: str, now: int) -> int:
     if not rows:
         return 0
     these, values = db.dialect.these("seq", [row[0] for row in rows])
-    return db.run(
-        f"UPDATE jobs SET state = 'pending', updated_at = ? WHERE state = 'blocked' AND {FREE} AND {these}",
-        (now, *values),
-    )
+    return unblock(db, states.PENDING, f"{FREE} AND {these}", values, now)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from queuectl.core import states
 from queuectl.core.job import ATTEMPT_COLUMNS, JOB_COLUMNS, attempt_from_row, job_from_row
 from queuectl.errors import InvalidInput
-from queuectl.store.filters import portions, where
+from queuectl.store.filters import MOST_IDS, marks, portions, where
 from queuectl.store.messages import JobFilter, Stats
+from queuectl.store.tallies import FEW, KEPT_MS, MINUTE_MS, ended_since, totals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from queuectl.core.job import Attempt, Job
     from queuectl.store.connection import Connection
@@ -55,6 +56,10 @@ class JobReads:
         if sort not in SORTS:
             raise InvalidInput(f"cannot sort by {sort!r}", "choose one of " + ", ".join(SORTS))
         condition, values = where(filter, self.connection.dialect)
+        if (filter.states or filter.queue) and not filter.ids and sort in ("created", "finished"):
+            seqs = self._seqs(filter, limit + offset, after=after, sort=sort, descending=descending)
+            if seqs is not None:
+                return self._these(seqs[offset:])
         if after is not None:
             condition += " AND seq < ?" if descending else " AND seq > ?"
             values.append(after)
@@ -66,8 +71,35 @@ class JobReads:
         )
         return [job_from_row(row) for row in rows]
 
+    def _seqs(
+        self, filter: JobFilter, count: int, *, after: int | None, sort: str, descending: bool
+    ) -> list[int] | None:
+        """The numbers of the first of them; None: the engine finds them as well by itself."""
+        from queuectl.store.pages import Pages
+
+        if sort == "created":
+            return Pages(self.connection, filter).by_number(count, after=after, descending=descending)
+        if after is None and filter.states and set(filter.states) <= set(states.TERMINAL):
+            return Pages(self.connection, filter).by_end(count, descending=descending)
+        return None
+
+    def _these(self, seqs: Sequence[int]) -> list[Job]:
+        found = {}
+        for start in range(0, len(seqs), MOST_IDS):
+            these, values = self.connection.dialect.these("seq", seqs[start : start + MOST_IDS])
+            rows = self.connection.all(f"SELECT {_COLUMNS} FROM jobs WHERE {these}", values)
+            found.update({job.seq: job for job in map(job_from_row, rows)})
+        return [found[seq] for seq in seqs if seq in found]
+
     def count(self, filter: JobFilter) -> int:
+        if _is_kept(filter) and not self._are_few(filter.states):
+            where(filter, self.connection.dialect)  # refuses what is no state
+            return sum(self._kept(filter, filter.states or states.ALL))
         return sum(self._count(*where(portion, self.connection.dialect)) for portion in portions(filter))
+
+    def ended_before(self, state: str, before: int) -> int:
+        """How many `purge` would delete."""
+        return self._count("state = ? AND finished_at < ?", (state, before))
 
     def _count(self, condition: str, values: Sequence[object]) -> int:
         return _int(self.connection.all(f"SELECT count(*) FROM jobs WHERE {condition}", values)[0])
@@ -82,6 +114,8 @@ class JobReads:
     def unfinished(self, filter: JobFilter) -> int:
         """How many of these jobs have not ended yet."""
         wanted = [s for s in _UNFINISHED if not filter.states or s in filter.states]
+        if _is_kept(filter) and not self._are_few(wanted):
+            return sum(self._kept(filter, wanted))
         return sum(sum(self._by_state(portion, wanted)) for portion in portions(filter))
 
     def _by_state(self, filter: JobFilter, wanted: Sequence[str]) -> list[int]:
@@ -98,14 +132,53 @@ class JobReads:
 
     def stats(self, now: int, *, window_ms: int, queue: str | None = None) -> Stats:
         """Jobs by state, the oldest waiting one, and what ended within the window."""
-        counts = dict(zip(states.ALL, self._by_state(JobFilter(queue=queue), states.ALL), strict=True))
-        condition, values = where(JobFilter(states=(states.PENDING,), queue=queue), self.connection.dialect)
-        oldest = self.connection.all(f"SELECT min(run_at) FROM jobs WHERE {condition}", values)[0][0]
-        recent = {}
+        from queuectl.store.oldest import oldest_pending
+
+        kept = totals(self.connection, queue)
+        counts = {state: sum(of_queue.get(state, 0) for of_queue in kept.values()) for state in states.ALL}
+        names = [name for name, of_queue in kept.items() if of_queue.get(states.PENDING)]
+        oldest = oldest_pending(self.connection, names, counts[states.PENDING]) if names else {}
+        recent = self._ended_since(now - window_ms, now, kept, queue)
+        return Stats(counts, min(oldest.values(), default=None), recent, window_ms)
+
+    def _ended_since(
+        self, since: int, now: int, depths: Mapping[str, Mapping[str, int]], queue: str | None
+    ) -> dict[str, int]:
+        """Whole minutes were counted as they passed; the rows of the first one are looked at."""
+        minute = since // MINUTE_MS + 1 if now - since <= KEPT_MS else None
+        kept = {} if minute is None else ended_since(self.connection, minute, queue)
+        found = {}
         for state in states.TERMINAL:
-            condition, values = where(JobFilter(states=(state,), queue=queue), self.connection.dialect)
-            recent[state] = self._count(f"{condition} AND finished_at >= ?", (*values, now - window_ms))
-        return Stats(counts, None if oldest is None else int(str(oldest)), recent, window_ms)
+            found[state] = kept.get(state, 0)
+            names = [name for name, counts in depths.items() if counts.get(state)]
+            if names:
+                condition, _ = where(JobFilter(states=(state,)), self.connection.dialect)
+                until, end = ("", ()) if minute is None else (" AND finished_at < ?", (minute * MINUTE_MS,))
+                found[state] += self._count(
+                    f"{condition} AND queue IN ({marks(names)}) AND finished_at >= ?{until}",
+                    (*names, since, *end),
+                )
+        return found
+
+    def _are_few(self, wanted: Sequence[str]) -> bool:
+        """Whether they are so few that they are better looked at: somebody may wait for the last one, and a
+        count that a stranger has made wrong shall not keep him waiting.
+        """
+        return (
+            bool(wanted)
+            and not set(wanted) & set(states.TERMINAL)
+            and sum(self._kept(JobFilter(), wanted)) <= FEW
+        )
+
+    def _kept(self, filter: JobFilter, wanted: Sequence[str]) -> list[int]:
+        kept = totals(self.connection, filter.queue)
+        return [sum(of_queue.get(state, 0) for of_queue in kept.values()) for state in wanted]
+
+
+def _is_kept(filter: JobFilter) -> bool:
+    """Whether the store keeps count of these."""
+    others = filter.tag, filter.text, filter.created_after, filter.created_before, filter.held
+    return not filter.ids and all(value is None for value in others)
 
 
 def _int(row: tuple[object, ...]) -> int:

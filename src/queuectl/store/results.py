@@ -5,6 +5,8 @@ Deciding what a result means is left to `core.lifecycle`.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from queuectl.core import states
 from queuectl.core.job import ATTEMPT_COLUMNS
 from queuectl.core.lifecycle import cancelled
@@ -82,7 +84,11 @@ class Results:
         ended = [_finish_values(report, now) for report in reports if not _is_unused(report)]
         unused = [_give_back_values(report, now) for report in reports if _is_unused(report)]
         changed = self.connection.update(_FINISH, ended) if ended else 0
-        return changed + (self.connection.update(_GIVE_BACK, unused) if unused else 0)
+        changed += self.connection.update(_GIVE_BACK, unused) if unused else 0
+        if changed == len(reports):
+            for (queue, state), jobs in Counter([(r.queue, r.state) for r in reports]).items():
+                self.connection.tally.moved(queue, states.PROCESSING, state, now, jobs)
+        return changed
 
     def _write_each(self, reports: Sequence[Report], now: int) -> tuple[list[Report], list[Report]]:
         accepted: list[Report] = []

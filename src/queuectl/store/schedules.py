@@ -10,7 +10,7 @@ from queuectl.errors import InvalidInput, Refused
 from queuectl.store.connection import Clash
 from queuectl.store.dialect import Insert
 from queuectl.store.filters import marks
-from queuectl.store.intake import arrivals_of, insert_for, insert_values
+from queuectl.store.intake import arrivals_of, insert_jobs, insert_values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ class Schedules:
         new = [job for job in jobs if not known.intersection([job.id, *_parents(job)])]
         if new:
             rows = [insert_values(job, now) for job in new]
-            self._db.insert(insert_for(rows), rows, skip=True)
+            insert_jobs(self._db, rows, skip=True)
             arrivals = arrivals_of([new])
             if arrivals is not None:
                 arrivals.follow_up(self._db, now)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from queuectl import paths
+from queuectl.core.batches import special
 from queuectl.errors import StoreBusy, StoreError
 from queuectl.store.connection import Clash
 from queuectl.store.coordination import Coordination
 from queuectl.store.filters import MOST_IDS, marks
-from queuectl.store.intake import JOBS, alike, arrivals_of, insert_for, insert_values
+from queuectl.store.intake import JOBS, alike, arrivals_of, insert_jobs, rows_of
 from queuectl.store.jobs import JobWrites
 from queuectl.store.parts import Parts
 from queuectl.store.reads import JobReads
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import Any
 
+    from queuectl.core.batches import Batch
     from queuectl.core.job import NewJob
     from queuectl.errors import DuplicateId
     from queuectl.paths import Location
@@ -58,11 +60,11 @@ class ServerStore(JobWrites, JobReads, Coordination, Parts):
 
     # --- many jobs --------------------------------------------------------------------------------
 
-    def enqueue(self, batches: Iterable[Sequence[NewJob]], now: int, *, skip: bool = False) -> int:
+    def enqueue(self, batches: Iterable[Batch], now: int, *, skip: bool = False) -> int:
         """See `Intake.enqueue`. All batches are collected first: they may come slowly, and only once."""
-        special: list[list[NewJob]] = []
-        with Spool(_parts(batches, now, skip, special)) as spool:
-            arrivals = arrivals_of(special)
+        conditioned: list[list[NewJob]] = []
+        with Spool(_parts(batches, now, skip, conditioned)) as spool:
+            arrivals = arrivals_of(conditioned)
             for _ in range(_MOST_CLASHES):
                 try:
                     return self._enqueue(spool, arrivals, now, skip=skip)
@@ -94,7 +96,8 @@ class ServerStore(JobWrites, JobReads, Coordination, Parts):
         except Clash:
             if unsure is not None and self._arrived(spool, left_out):
                 return unsure  # our own transaction was still on its way when we looked
-            if arrivals is not None and (skip or (arrivals.has_keys and not self._known_ids(spool))):
+            keyed = arrivals is not None and arrivals.has_keys
+            if (skip or keyed) and not self._known_ids(spool):
                 raise _KeyTaken from None
             raise self._first_duplicate(spool) from None
 
@@ -103,7 +106,7 @@ class ServerStore(JobWrites, JobReads, Coordination, Parts):
         for skip, part in spool:
             rows = [row for row in part if row[_ID] not in left_out] if left_out else part
             if rows:
-                new += self.connection.insert(insert_for(rows), rows, skip=skip)
+                new += insert_jobs(self.connection, rows, skip=skip)
         return new
 
     def _arrived(self, spool: Spool, left_out: Collection[object]) -> bool:
@@ -219,13 +222,12 @@ class PostgresStore(ServerStore):
         return heard
 
 
-def _parts(
-    batches: Iterable[Sequence[NewJob]], now: int, skip: bool, special: list[list[NewJob]]
-) -> Iterator[Part]:
+def _parts(batches: Iterable[Batch], now: int, skip: bool, conditioned: list[list[NewJob]]) -> Iterator[Part]:
     for jobs in batches:
-        special.append([job for job in jobs if job.conditions is not None])
+        conditioned.append(special(jobs))
         for optional, part in alike(jobs, skip=skip):
-            yield optional, [insert_values(job, now) for job in part]
+            rows, common = rows_of(part, now)
+            yield optional, [(*row, *common) for row in rows]
 
 
 def missing_extra(engine: str, extra: str) -> StoreError:

@@ -13,6 +13,7 @@ import time
 from queuectl.errors import OutcomeUnknown, QueuectlError, StoreAway, StoreBusy, StoreError
 from queuectl.events import emit
 from queuectl.failpoints import failpoint
+from queuectl.store.tallies import SHARDS, TALLIES, Tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from queuectl.store.connection import Row, T
-    from queuectl.store.dialect import Dialect, Insert, Update
+    from queuectl.store.dialect import Dialect, Insert, Sum, Update
 
     class Driver(Protocol):
         """One engine's client library. Raises its own errors, which `translate` makes ours."""
@@ -42,7 +43,9 @@ if TYPE_CHECKING:
 
         def begin(self) -> None: ...
 
-        def commit(self) -> None: ...
+        def commit(self, what: Sum, rows: Sequence[Sequence[object]]) -> None:
+            """After a last `sum` of these rows, if there are any."""
+            ...
 
         def rollback(self) -> None: ...
 
@@ -56,10 +59,13 @@ if TYPE_CHECKING:
 
         def update(self, what: Update, rows: Sequence[Sequence[object]]) -> int: ...
 
+        def sum(self, what: Sum, rows: Sequence[Sequence[object]]) -> None: ...
+
         def translate(self, error: Exception, shown: str) -> QueuectlError: ...
 
 
 _MOST_CONFLICTS = 10
+_MOST_CROWDED = 3
 _FIRST_CONTACT = 3.0  # seconds that a server which refuses us at the very start may take to come up
 _AT_ONCE = 0.5  # seconds within which a connection fails that was broken before we used it
 _SHORTEST_LOCK_MS = 1_000
@@ -74,6 +80,13 @@ class Conflict(StoreBusy):
     code = "conflict"
 
 
+class Crowded(StoreBusy):
+    """Somebody who hangs in the middle of a transaction keeps the counts that ours would have added to.
+
+    They are the last thing before the commit, so nothing was stored.
+    """
+
+
 class ServerConnection:
     """Execute, and write in transactions that are done again while that can help."""
 
@@ -81,6 +94,7 @@ class ServerConnection:
         self.driver = driver
         self.dialect = driver.dialect
         self.shown = shown
+        self.tally = Tally(random.randrange(SHARDS))
         self._pid = os.getpid()
         self._inside = False
         self.be_patient(busy_ms)
@@ -127,13 +141,25 @@ class ServerConnection:
         """Statements that define tables, as they stand."""
         self._translated(lambda: self.driver.script(sql))
 
-    def insert(self, what: Insert, rows: Iterable[Sequence[object]], *, skip: bool = False) -> int:
-        """Insert all rows; returns how many are new. `skip` leaves out those whose key exists."""
-        return self._translated(lambda: self.driver.insert(what, rows, skip=skip))
+    def insert(
+        self,
+        what: Insert,
+        rows: Sequence[Sequence[object]],
+        *,
+        common: Sequence[object] = (),
+        skip: bool = False,
+    ) -> int:
+        """See `Connection`."""
+        whole = [(*row, *common) for row in rows] if common else rows
+        return self._translated(lambda: self.driver.insert(what, whole, skip=skip))
 
     def update(self, what: Update, rows: Sequence[Sequence[object]]) -> int:
         """Change many rows; how many were as expected and have been changed."""
         return self._translated(lambda: self.driver.update(what, rows))
+
+    def sum(self, what: Sum, rows: Sequence[Sequence[object]]) -> None:
+        """Add amounts to the rows with these keys, which are made where they are missing."""
+        self._translated(lambda: self.driver.sum(what, rows))
 
     # --- transactions -----------------------------------------------------------------------------
 
@@ -146,10 +172,13 @@ class ServerConnection:
             self._translated(self.driver.begin)
             self._inside = True
             try:
+                self.tally.clear()
                 result = body(earlier)
                 failpoint(point + ".before_commit")
                 try:
-                    self._translated(self.driver.commit)
+                    self._commit()
+                except (Conflict, Crowded):
+                    raise
                 except (StoreAway, StoreBusy):
                     earlier = result  # nobody knows: the commit may have arrived, its answer has not
                     raise
@@ -171,6 +200,18 @@ class ServerConnection:
             ) from error
         failpoint(point + ".committed")
         return result
+
+    def _commit(self) -> None:
+        counts = self.tally.take()
+        try:
+            self._translated(lambda: self.driver.commit(TALLIES, counts))
+        except (Conflict, StoreAway):
+            raise
+        except StoreBusy as error:
+            if not counts:
+                raise
+            self.tally.move()
+            raise Crowded(error.message, error.hint) from error
 
     def _undo(self) -> None:
         try:
@@ -222,6 +263,8 @@ class ServerConnection:
                 return False
             time.sleep(random.uniform(0, 0.005 * failures))
             return True
+        if isinstance(error, Crowded) and failures <= _MOST_CROWDED:
+            return True  # with other counts, which nobody else keeps
         if isinstance(error, StoreAway) and failures == 1 and quickly:
             return True  # most likely the server was restarted since we last spoke to it
         left = deadline - time.monotonic()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 
-from queuectl import paths, system
+from queuectl import paths
+from queuectl.clock import lease_clock_ms
+from queuectl.core.batches import are_made, special
 from queuectl.errors import StoreError
 from queuectl.store.connection import Clash
 from queuectl.store.coordination import Coordination
-from queuectl.store.intake import CONDITIONED_JOBS, JOBS, alike, arrivals_of, insert_values
+from queuectl.store.dialect import Insert
+from queuectl.store.intake import CONDITIONED_JOBS, JOBS, alike, arrivals_of, insert_for, kinds_of, rows_of
 from queuectl.store.jobs import JobWrites
 from queuectl.store.migrate import migrate
 from queuectl.store.parts import Parts
@@ -17,8 +21,9 @@ from queuectl.store.sqlite_connection import SqliteConnection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
+    from queuectl.core.batches import Batch
     from queuectl.core.job import NewJob
     from queuectl.paths import Location
     from queuectl.store.arrivals import Arrivals
@@ -26,15 +31,17 @@ if TYPE_CHECKING:
     from queuectl.store.transfer import Transfer
 
 _ALLOW_NETWORK = "QUEUECTL_ALLOW_NETWORK_FS"
-# By the number of values: few jobs have conditions.
-_STAGE = {
-    len(kind.columns): f"INSERT INTO temp.staged ({kind.names}, claim) VALUES {kind.marks()[:-1]}, ?)"
+# As they are inserted later, but first of all whether the id is one that we made.
+_STAGED = {
+    kind: Insert("temp.staged", ("claim", *kind.columns), zeros=kind.zeros)
     for kind in (JOBS, CONDITIONED_JOBS)
 }
 
 
 def _refuse_network(file: str) -> None:
     """SQLite's locks and shared memory do not work over a network: two machines would ruin the file."""
+    from queuectl import system
+
     if system.is_network_filesystem(os.path.dirname(file)) and not os.environ.get(_ALLOW_NETWORK):
         raise StoreError(
             f"{file} would be on a network file system, where SQLite can lose data",
@@ -67,35 +74,41 @@ class SqliteStore(JobWrites, JobReads, Coordination, Parts):
 
     # --- many jobs --------------------------------------------------------------------------------
 
-    def enqueue_staged(self, batches: Iterable[Sequence[NewJob]], now: int, *, skip: bool = False) -> int:
+    def enqueue_staged(self, batches: Iterable[Batch], now: int, *, skip: bool = False) -> int:
         """As `enqueue`, for batches that take their time: the write lock is held only for the last step.
 
         They are collected in a table of our own connection, beside the database, and moved in one statement.
         """
         db = self.connection
-        special: list[list[NewJob]] = []
+        conditioned: list[list[NewJob]] = []
+        kinds: Counter[tuple[object, object]] = Counter()
         db.script("CREATE TEMP TABLE staged AS SELECT * FROM jobs LIMIT 0")
         try:
             db.script("BEGIN")
             for jobs in batches:
-                special += [[job for job in jobs if job.conditions is not None]]
+                conditioned.append(special(jobs))
                 for _, part in alike(jobs, skip=False):
-                    rows = [insert_values(job, now) for job in part]
+                    rows, common = rows_of(part, now)
                     marked = [
-                        (*row, "made" if job.made else None) for row, job in zip(rows, part, strict=True)
+                        ("made" if made else None, *row)
+                        for made, row in zip(are_made(part), rows, strict=True)
                     ]
-                    db.many(_STAGE[len(rows[0])], marked)
+                    db.insert(_STAGED[insert_for(rows, common)], marked, common=common)
+                    kinds.update(kinds_of(rows, common))
             db.script("COMMIT")
-            return self._move_staged(skip, arrivals_of(special), now)
+            return self._move_staged(skip, arrivals_of(conditioned), kinds, now)
         finally:
             db.rollback()
             db.script("DROP TABLE temp.staged")
 
-    def _move_staged(self, skip: bool, arrivals: Arrivals | None, now: int) -> int:
+    def _move_staged(
+        self, skip: bool, arrivals: Arrivals | None, kinds: Counter[tuple[object, object]], now: int
+    ) -> int:
         db, names = self.connection, CONDITIONED_JOBS.names
         move = f"INSERT INTO jobs ({names}) SELECT {names} FROM temp.staged"
 
         def body(_: int | None) -> int:
+            before = db.one("SELECT seq FROM sqlite_sequence WHERE name = 'jobs'") or (0,)
             if arrivals is not None:
                 arrivals.make_room(db, now, skip=skip)
                 db.many("DELETE FROM temp.staged WHERE id = ?", [(id,) for id in arrivals.left_out])
@@ -105,6 +118,13 @@ class SqliteStore(JobWrites, JobReads, Coordination, Parts):
                 # As in `alike`: an id of our own making is never skipped.
                 new = db.run(f"{move} WHERE claim IS NOT NULL ORDER BY rowid")
                 new += db.run(f"{move} WHERE claim IS NULL ORDER BY rowid ON CONFLICT (id) DO NOTHING")
+            counted: Iterable[tuple[object, ...]] = [(*kind, jobs) for kind, jobs in kinds.items()]
+            if new != kinds.total():  # some were left out
+                counted = db.all(
+                    "SELECT queue, state, count(*) FROM jobs WHERE seq > ? GROUP BY queue, state", before
+                )
+            for queue, state, jobs in counted:
+                db.tally.add(queue, state, int(str(jobs)))
             if arrivals is not None:
                 arrivals.follow_up(db, now)
             return new
@@ -121,18 +141,22 @@ class SqliteStore(JobWrites, JobReads, Coordination, Parts):
 
     def lease_clock(self) -> int:
         """The clock that leases are judged by: one that no administrator can set."""
-        return system.lease_clock_ms()
+        return lease_clock_ms()
 
     def lease_ended(self, worker: Worker) -> bool:
         """Whether a worker has been silent for too long; one of an earlier boot has, whatever its lease says.
 
         All workers of a file are on one machine, and the lease clock begins anew when that boots.
         """
+        from queuectl import system
+
         if worker.lease_until < self.lease_clock():
             return True
+        if f":{system.boot_id()}:" in worker.identity:
+            return False  # of this boot; told without taking it apart, as every worker asks for every other
         identity = system.Identity.decode(worker.identity)
         # Asked again by the process: where there is no boot id, setting the clock looks like another boot.
-        return identity.boot != system.boot_id() and system.liveness(identity, same_host=True) == system.DEAD
+        return system.liveness(identity, same_host=True) == system.DEAD
 
     # --- the connection ---------------------------------------------------------------------------
 

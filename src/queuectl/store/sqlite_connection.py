@@ -1,4 +1,7 @@
-"""One SQLite connection: pragmas, transactions, translated errors. Only health_sqlite.py imports apsw too."""
+"""One SQLite connection: pragmas, statements, transactions.
+
+What its errors mean is left to `sqlite_errors`, inserting very many rows to `sqlite_bulk`.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +10,18 @@ import time
 
 import apsw
 
-from queuectl.errors import (
-    InvalidInput,
-    QueuectlError,
-    StoreBusy,
-    StoreCorrupt,
-    StoreError,
-    StoreReplaced,
-)
+from queuectl.errors import QueuectlError, StoreCorrupt, StoreError, StoreReplaced
 from queuectl.failpoints import failpoint
 from queuectl.store.connection import Clash
 from queuectl.store.dialect import Dialect
+from queuectl.store.tallies import TALLIES, Tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from queuectl.store.connection import Row, T
-    from queuectl.store.dialect import Insert, Update
+    from queuectl.store.dialect import Insert, Sum, Update
 
 APPLICATION_ID = 0x51435431  # "QCT1"
 
@@ -34,7 +31,11 @@ _OLDEST_ENGINE = (3, 51, 3)
 
 # What apsw raises for text that is no text (lone surrogates, from bytes on a command line).
 _DRIVER_ERRORS = (apsw.Error, UnicodeEncodeError)
-_UNIQUENESS = (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY)
+
+_MANY = 100  # rows: by fewer, little is gained
+
+# To read the log takes 2.4 µs a page (4 kB), to do away with it 2 ms: an `enqueue` adds five.
+_LONG_LOG = 1_000_000
 
 
 class SqliteConnection:
@@ -42,6 +43,7 @@ class SqliteConnection:
 
     def __init__(self, file: str, *, create: bool, busy_ms: int) -> None:
         self.dialect = Dialect()
+        self.tally = Tally()
         self.file = self.shown = file
         self._busy_ms = busy_ms
         self._pid = os.getpid()
@@ -54,7 +56,7 @@ class SqliteConnection:
             self._db = apsw.Connection(file, flags=apsw.SQLITE_OPEN_READWRITE)
             self._prepare()
         except apsw.Error as error:
-            raise translate(error, file) from error
+            raise _translated(error, file) from error
         self._inode = self._file_identity()
 
     def _prepare(self) -> None:
@@ -107,7 +109,7 @@ class SqliteConnection:
         try:
             return self._db.execute(sql, values).fetchall()
         except _DRIVER_ERRORS as error:
-            raise translate(error, self.file) from error
+            raise _translated(error, self.file) from error
 
     def one(self, sql: str, values: Sequence[object] = ()) -> Row | None:
         rows = self.all(sql, values)
@@ -119,17 +121,44 @@ class SqliteConnection:
             self._db.execute(sql, values)
             return self._db.changes()
         except _DRIVER_ERRORS as error:
-            raise translate(error, self.file) from error
+            raise _translated(error, self.file) from error
 
-    def insert(self, what: Insert, rows: Iterable[Sequence[object]], *, skip: bool = False) -> int:
-        """Insert all rows; returns how many are new. `skip` leaves out those whose key exists."""
+    def insert(
+        self,
+        what: Insert,
+        rows: Sequence[Sequence[object]],
+        *,
+        common: Sequence[object] = (),
+        skip: bool = False,
+    ) -> int:
+        """See `Connection`."""
         rule = f" ON CONFLICT ({what.key}) DO NOTHING" if skip else ""
-        return self.many(f"INSERT INTO {what.table} ({what.names}) VALUES {what.marks()}{rule}", rows)
+        before = self._db.total_changes()
+        try:
+            if len(rows) < _MANY:
+                one = f"INSERT INTO {what.table} ({what.names}) VALUES {what.marks()}{rule}"
+                self._db.executemany(one, [(*row, *common) for row in rows])
+            else:
+                from queuectl.store.sqlite_bulk import insert_many
+
+                insert_many(self._db, what, rows, common, rule)
+        except _DRIVER_ERRORS as error:
+            raise self._failure(error, before) from error
+        return self._db.total_changes() - before
 
     def update(self, what: Update, rows: Sequence[Sequence[object]]) -> int:
         """Change many rows; how many were as expected and have been changed."""
         sets, where = what.render(lambda _: "?")
         return self.many(f"UPDATE {what.table} SET {sets} WHERE {' AND '.join(where)}", rows)
+
+    def sum(self, what: Sum, rows: Sequence[Sequence[object]]) -> None:
+        """Add amounts to the rows with these keys, which are made where they are missing."""
+        names, amount = what.names, what.amount
+        self.many(
+            f"INSERT INTO {what.table} ({names}) VALUES ({', '.join('?' * len(rows[0]))}) "
+            f"ON CONFLICT ({what.key}) DO UPDATE SET {amount} = {amount} + excluded.{amount}",
+            rows,
+        )
 
     def many(self, sql: str, rows: Iterable[Sequence[object]]) -> int:
         """Execute a statement for each row; how many rows were changed in all."""
@@ -137,22 +166,29 @@ class SqliteConnection:
         try:
             self._db.executemany(sql, rows)
         except _DRIVER_ERRORS as error:
-            translated = translate(error, self.file)
-            if isinstance(translated, Clash):
-                translated.done = self._db.total_changes() - before
-            raise translated from error
+            raise self._failure(error, before) from error
         return self._db.total_changes() - before
+
+    def _failure(self, error: apsw.Error | UnicodeEncodeError, before: int) -> QueuectlError:
+        translated = _translated(error, self.file)
+        if isinstance(translated, Clash):
+            translated.done = self._db.total_changes() - before
+        return translated
 
     def script(self, sql: str) -> None:
         try:
             self._db.execute(sql)
         except apsw.Error as error:
-            raise translate(error, self.file) from error
+            raise _translated(error, self.file) from error
 
     def write(self, point: str, body: Callable[[T | None], T]) -> T:
         """Run `body` in a transaction. What became of its commit is always known here, so it runs once."""
         with self.transaction(point):
-            return body(None)
+            self.tally.clear()
+            result = body(None)
+            if rows := self.tally.take():
+                self.sum(TALLIES, rows)
+            return result
 
     def transaction(self, point: str) -> Transaction:
         return Transaction(self, point)
@@ -184,7 +220,7 @@ class SqliteConnection:
             # IMMEDIATE: a transaction that reads first and writes later could not be retried.
             self._patiently("BEGIN IMMEDIATE")
         except apsw.Error as error:
-            raise translate(error, self.file) from error
+            raise _translated(error, self.file) from error
 
     def _patiently(self, sql: str) -> object:
         """Execute what SQLite may refuse as locked at once, whatever its own timeout."""
@@ -204,7 +240,7 @@ class SqliteConnection:
             self._db.execute("COMMIT")
         except apsw.Error as error:
             self.rollback()
-            raise translate(error, self.file) from error
+            raise _translated(error, self.file) from error
 
     def rollback(self) -> None:
         if self._db.in_transaction:
@@ -228,9 +264,15 @@ class SqliteConnection:
             os.replace(unfinished, target)
         except apsw.Error as error:
             _remove(unfinished)
-            raise translate(error, target) from error
+            raise _translated(error, target) from error
 
     def close(self) -> None:
+        """Leave the log behind, unless it is long: whoever opens the file next, alone, reads it all first."""
+        try:
+            if os.stat(self.file + "-wal").st_size > _LONG_LOG:
+                self._db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)  # done by whoever is the last
+        except (OSError, apsw.ConnectionClosedError):
+            pass  # there is none; we have closed already
         self._db.close()
 
     def _file_identity(self) -> tuple[int, int]:
@@ -264,34 +306,10 @@ class Transaction:
         failpoint(self._point + ".committed")
 
 
-def translate(error: apsw.Error | UnicodeEncodeError, file: str) -> QueuectlError:
-    """A driver's error in our words; it never leaves the store as it is."""
-    if isinstance(error, UnicodeEncodeError):
-        return InvalidInput(f"{error.object[:64]!r} is not text", "use valid UTF-8")
-    if isinstance(error, apsw.ConstraintError) and _extended_code(error) in _UNIQUENESS:
-        return Clash(f"it exists already: {error} ({file})")
-    if isinstance(error, apsw.BusyError | apsw.LockedError):
-        return StoreBusy(
-            f"the database is locked by another process ({file})",
-            "try again; if it stays so, see who holds it: fuser " + file,
-        )
-    if isinstance(error, apsw.NotADBError | apsw.CorruptError):
-        return StoreCorrupt(
-            f"{file} is damaged or not a database ({error})",
-            "nothing was changed; restore a backup, or choose another file with --db",
-        )
-    if isinstance(error, apsw.FullError):
-        return StoreError(f"the disk is full ({file})", "free some space; nothing was stored")
-    if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
-        return StoreError(
-            f"cannot open {file} for writing ({error})",
-            "check its permissions, or choose another file with --db",
-        )
-    return StoreError(f"the database failed: {error} ({file})", "nothing was stored")
+def _translated(error: apsw.Error | UnicodeEncodeError, file: str) -> QueuectlError:
+    from queuectl.store.sqlite_errors import translate
 
-
-def _extended_code(error: apsw.Error) -> int:
-    return int(getattr(error, "extendedresult", 0))  # apsw's types do not mention it
+    return translate(error, file)
 
 
 def check_engine() -> None:

@@ -5,7 +5,7 @@ What is moved where, and whether it arrived, is left to the package `transfer`.
 
 from __future__ import annotations
 
-from queuectl.core.tables import TABLES
+from queuectl.core.tables import JOBS, TABLES
 from queuectl.errors import InvalidInput, StoreError
 from queuectl.store.connection import Clash
 from queuectl.store.dialect import Insert
@@ -60,7 +60,10 @@ class Transfer:
 
         def body(earlier: int | None) -> int:
             # Only when our own commit may have arrived can they be there already.
-            return self.connection.insert(_insert_of(table), rows, skip=earlier is not None)
+            new = self.connection.insert(_insert_of(table), rows, skip=earlier is not None)
+            if new:
+                self._count(table, rows)
+            return new
 
         try:
             self.connection.write("copy", body)
@@ -90,6 +93,7 @@ class Transfer:
             new = 0
             for table, rows in parts():
                 new += self.connection.insert(_insert_of(table), rows)
+                self._count(table, rows)
             self.number_on()
             after()
             return new
@@ -102,10 +106,16 @@ class Transfer:
                 "every job needs an id of its own; finish or change one of the two",
             ) from None
 
+    def _count(self, table: Table, rows: Sequence[Row]) -> None:
+        if table is JOBS:
+            queue, state = table.names.index("queue"), table.names.index("state")
+            self.connection.tally.came((row[queue], row[state]) for row in rows)
+
     def clear(self) -> None:
         """Delete all that travels."""
 
         def body(_: int | None) -> int:
+            self.connection.run("DELETE FROM tallies")
             return sum(
                 self.connection.run(f"DELETE FROM {table.name} WHERE {_rows_of(table, None)[0]}")
                 for table in TABLES

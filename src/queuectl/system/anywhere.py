@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 
-from queuectl.errors import InvalidInput
 from queuectl.system.identity import plain
 
 TYPE_CHECKING = False
@@ -43,15 +41,6 @@ def hostname() -> str:
     """This machine's name, fit for a file name, an id or a table."""
     name = os.environ.get("COMPUTERNAME", "") if WINDOWS else os.uname().nodename
     return plain(name)[:63] or "localhost"
-
-
-def default_home() -> str:
-    """The directory of the queue: QUEUECTL_HOME, else .queuectl in the user's own directory."""
-    home = os.path.expanduser(os.environ.get("QUEUECTL_HOME") or os.path.join("~", ".queuectl"))
-    if home.startswith("~"):
-        # Else a directory named "~" would appear wherever the command happens to run.
-        raise InvalidInput("cannot tell your home directory", "set QUEUECTL_HOME to a directory")
-    return os.path.abspath(home)
 
 
 def detached_spawn_options(*, windows: bool = WINDOWS) -> dict[str, object]:
@@ -121,11 +110,3 @@ def load_average() -> float | None:
         return os.getloadavg()[0]
     except (OSError, AttributeError):  # Windows has none
         return None
-
-
-def lease_clock_ms() -> int:
-    """Milliseconds that nobody can set, the same for all processes of this machine since it booted.
-
-    It stands still while the machine sleeps: on waking no worker has been silent for too long.
-    """
-    return time.monotonic_ns() // 1_000_000

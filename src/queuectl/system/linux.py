@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import cache
 
 from queuectl.system import procfs
 from queuectl.system.anywhere import in_group
@@ -22,16 +23,22 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 def boot_id() -> str:
     """What stays the same until the next boot, whatever happens to the clock."""
-    override = boot_override()
-    if override:
-        return override
+    known = boot_override() or _kernel_boot_id()
+    if known:
+        return known
+    from queuectl.system.portable import boot_id as measured
+
+    return measured()
+
+
+@cache
+def _kernel_boot_id() -> str:
+    """No process outlives it; empty where there is none."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             return file.read().strip()
     except FileNotFoundError:  # some sandboxes leave it out
-        from queuectl.system.portable import boot_id as measured
-
-        return measured()
+        return ""
 
 
 def identify(pid: int | None = None) -> Identity | None:

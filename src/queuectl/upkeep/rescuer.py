@@ -31,18 +31,33 @@ if TYPE_CHECKING:
 _KILL_WITHIN = 5.0  # seconds; a process stuck in the kernel must not keep its job from everybody
 
 
-def rescue(store: Store, settings: Settings, now: int) -> int:
-    """Free the jobs of every worker that is gone; returns how many jobs."""
+def rescue(store: Store, settings: Settings, now: int, *, by: str | None = None) -> int:
+    """Free the jobs of every worker that is gone; returns how many jobs.
+
+    `by`: the worker that looks. It need not ask for the process of each: those after it, up to the first that
+    lives, are enough, since that one looks at those after itself. So each is looked at by one, however many
+    there are; if that one hangs, the lease still tells.
+    """
     freed = 0
-    for worker in store.workers():
-        if _is_gone(worker, store) and store.bury(worker):
+    asks = True
+    for worker in _after(store.workers(), by):
+        gone = worker.state == "dead" or store.lease_ended(worker)
+        if asks and not gone:
+            presence = store.presence(worker)
+            gone = presence == system.DEAD
+            asks = by is None or presence != system.ALIVE
+        if gone and store.bury(worker):
             failpoint("reap.selected")
             freed += _free(worker, store, settings, now)
     return freed
 
 
-def _is_gone(worker: Worker, store: Store) -> bool:
-    return worker.state == "dead" or store.lease_ended(worker) or store.presence(worker) == system.DEAD
+def _after(workers: Sequence[Worker], id: str | None) -> Sequence[Worker]:
+    """The others, in a circle that begins behind this one."""
+    for place, worker in enumerate(workers):
+        if worker.id == id:
+            return [*workers[place + 1 :], *workers[:place]]
+    return workers
 
 
 def _free(worker: Worker, store: Store, settings: Settings, now: int) -> int:

@@ -1,4 +1,4 @@
-"""One running command: started in a process group of its own, read through two pipes, ended by a ladder."""
+"""One running command: in a process group of its own, read through two pipes, ended by a ladder."""
 
 from __future__ import annotations
 
@@ -8,17 +8,21 @@ import signal
 
 from queuectl import system
 from queuectl.core import outcome as kinds
+from queuectl.core.chunks import STDERR, STDOUT
 from queuectl.core.outcome import Outcome
 from queuectl.failpoints import failpoint
+from queuectl.worker.pipes import waiting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from queuectl.core.job import Job
     from queuectl.worker.confinement import Confinement
     from queuectl.worker.output import Output
+    from queuectl.worker.pipes import Pipes
 
 NEVER = float("inf")
-WATCH_AFTER = 0.01  # seconds until the output of a command is read as it comes
 LIVE_AFTER = 0.25  # seconds until output of a running job is written where `logs -f` can see it
 _CHECK = 0.02  # how often a dying tree is looked at
 _GIVE_UP = 10.0  # after KILL; a process stuck in the kernel must not block a slot for ever
@@ -33,12 +37,14 @@ class Child:
         "_finished_at",
         "_kill_at",
         "_killed_at",
+        "_make_output",
+        "_open",
+        "_pipes",
         "_usage",
         "began",
         "confinement",
         "deadline",
         "ended_at",
-        "fds",
         "index",
         "job",
         "output",
@@ -46,14 +52,19 @@ class Child:
         "started_at",
         "status",
         "stop_kind",
+        "watch_at",
         "watched",
     )
 
-    def __init__(self, job: Job, pid: int, fds: dict[int, int], output: Output, index: int) -> None:
+    def __init__(
+        self, job: Job, pid: int, pipes: Pipes, make_output: Callable[[Job], Output], index: int
+    ) -> None:
         self.job = job
         self.pid = pid
-        self.fds = fds  # file descriptor -> stream
-        self.output = output
+        self._pipes = pipes
+        self._open = {pipes.out_read: STDOUT, pipes.err_read: STDERR}  # descriptors that have not ended
+        self._make_output = make_output
+        self.output: Output | None = None  # until there is some
         self.index = index  # in the ledger
         self.confinement: Confinement | None = None
         self.began = 0.0
@@ -61,6 +72,7 @@ class Child:
         self.deadline = NEVER
         self.ended_at = NEVER
         self._finished_at = 0
+        self.watch_at = 0.0  # when to begin to read its output as it comes
         self.watched = False
         self.status: int | None = None  # of waitpid, once the command itself has ended
         self.stop_kind: str | None = None  # why we are ending it
@@ -69,31 +81,44 @@ class Child:
         self._killed_at = NEVER
         self._usage: resource.struct_rusage | None = None
 
+    def watch(self) -> None:
+        """From now on its output is read as it comes."""
+        self.watched = True
+        self._pipes.listen()
+
+    @property
+    def fds(self) -> Iterable[int]:
+        """The pipes that have not ended yet."""
+        return self._open
+
     def read(self, fd: int, now: float) -> bool:
-        """Take what is in a pipe; False when it has ended."""
-        try:
-            data = os.read(fd, _READ)
-        except BlockingIOError:
-            return True
+        """Take what is in a pipe that can be read; False when it has ended."""
+        data = os.read(fd, _READ)
         if data:
-            self.output.feed(self.fds[fd], int((now - self.began) * 1000), data)
-            if now - self.began > LIVE_AFTER and self.output.hidden:
-                self.output.show()
+            output = self._feed(self._open[fd], int((now - self.began) * 1000), data)
+            if now - self.began > LIVE_AFTER and output.hidden:
+                output.show()
         return bool(data)
+
+    def close_one(self, fd: int) -> None:
+        """A pipe that has ended."""
+        del self._open[fd]
+        os.close(fd)
+
+    def _feed(self, stream: int, offset_ms: int, data: bytes) -> Output:
+        output = self.output
+        if output is None:
+            output = self.output = self._make_output(self.job)
+        output.feed(stream, offset_ms, data)
+        return output
 
     def drain(self, now: float) -> None:
         """After the command has ended: what is left in the pipes, without waiting for anybody else."""
-        offset = int((now - self.began) * 1000)
-        for fd, stream in self.fds.items():
+        for fd, stream in self._open.items():
             for _ in range(64):  # a grandchild that keeps writing must not keep us
-                try:
-                    data = os.read(fd, _READ)
-                except BlockingIOError:
+                if not waiting(fd):
                     break
-                if data:
-                    self.output.feed(stream, offset, data)
-                if len(data) < _READ:
-                    break  # that was all there is
+                self._feed(stream, int((now - self.began) * 1000), os.read(fd, _READ))
 
     def stop(self, kind: str, error: str | None, grace: float, now: float) -> None:
         """Begin the ladder: TERM to the group and to whoever escaped it, KILL when the grace is over."""
@@ -112,12 +137,11 @@ class Child:
                 self._killed_at = min(self._killed_at, now)
                 self._signal(signal.SIGKILL)
             return min(self._kill_at, now + _CHECK) if now < self._kill_at else now + _CHECK
-        age = now - self.began
-        if age < WATCH_AFTER:
-            return min(self.deadline, self.began + WATCH_AFTER)
-        if age < LIVE_AFTER:
+        if now < self.watch_at:
+            return min(self.deadline, self.watch_at)
+        if now - self.began < LIVE_AFTER:
             return min(self.deadline, self.began + LIVE_AFTER)
-        if self.output.hidden:
+        if self.output is not None and self.output.hidden:
             self.output.show()
         return self.deadline
 
@@ -178,26 +202,45 @@ class Child:
             result.kind, result.error = self.stop_kind, self._error
         elif code != 0:
             result.kind = kinds.FAILED
-            result.error = _describe(code, self.output.last_error)
+            stderr = b"" if self.output is None else self.output.last_error
+            result.error = _describe(code, stderr)
             if self.confinement is not None:
-                self.confinement.explain(result, self.output.last_error)
+                self.confinement.explain(result, stderr)
         if self._usage is not None:
             result.cpu_ms = int((self._usage.ru_utime + self._usage.ru_stime) * 1000)
             # The kernel counts the moment before exec too, when the child still had our memory: a peak
             # below our own says nothing.
-            ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            result.max_rss_kb = self._usage.ru_maxrss if self._usage.ru_maxrss > ours else None
-        result.output, result.log, result.output_dropped = self.output.finish()
-        result.output_bytes = self.output.total
+            peak = self._usage.ru_maxrss
+            result.max_rss_kb = peak if _OurPeak.is_below(peak) else None
+        if self.output is not None:
+            result.output, result.log, result.output_dropped = self.output.finish()
+            result.output_bytes = self.output.total
         failpoint("run.output_flushed")
         return result
 
+    def abandon(self) -> None:
+        """Nobody wants to know what it printed."""
+        if self.output is not None:
+            self.output.abandon()
+        self.close()
+
     def close(self) -> None:
-        for fd in self.fds:
-            os.close(fd)
-        self.fds = {}
+        self._pipes.close(self._open)
+        self._open = {}
         if self.confinement is not None:
             self.confinement.settle()
+
+
+class _OurPeak:
+    """The most memory that we ourselves had, in KB; looked up only when it matters, for it only grows."""
+
+    known = 0
+
+    @classmethod
+    def is_below(cls, theirs: int) -> bool:
+        if theirs > cls.known:
+            cls.known = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return theirs > cls.known
 
 
 def _describe(code: int, stderr: bytes) -> str:

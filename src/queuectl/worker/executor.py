@@ -13,7 +13,7 @@ from queuectl.core.exit_codes import EX_TEMPFAIL
 from queuectl.core.outcome import Outcome
 from queuectl.failpoints import failpoint
 from queuectl.system.poller import READABLE
-from queuectl.worker.child import NEVER, WATCH_AFTER, Child
+from queuectl.worker.child import NEVER, Child
 from queuectl.worker.output import Output
 from queuectl.worker.retry_after import SWEEP_EVERY
 from queuectl.worker.spawn import CannotStart
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from queuectl.worker.launcher import Launcher
     from queuectl.worker.ledger import Ledger
     from queuectl.worker.stock import Stock
+
+# Seconds until the output of a command is read as it comes: for each that a core has to run, and at most.
+_WATCH_AFTER, _LATEST_WATCH = 0.01, 0.1
+_CORES = os.cpu_count() or 1
 
 # Not the command's fault: the machine has no room now. The job is given back, and nothing is started for a
 # while.
@@ -61,7 +65,9 @@ class Executor:
         clock: Clock,
         location: Location,
         stock: Stock,
+        settings: Settings,
     ) -> None:
+        self.settings = settings  # the loop keeps them current
         self._poll = poll
         self._stock = stock
         self._launcher = launcher
@@ -76,7 +82,7 @@ class Executor:
     def __len__(self) -> int:
         return len(self._children)
 
-    def start(self, job: Job, settings: Settings) -> Ended | None:
+    def start(self, job: Job) -> Ended | None:
         """Start a job; the result is not None if it could not be started and that was its own fault."""
         told = None if job.needs is None else self._take_pieces(job)
         index = self._ledger.mark(job.seq)
@@ -96,24 +102,28 @@ class Executor:
             return Ended(job, self._not_started(str(error)), index, 0.0)
         failpoint("run.spawned")
         self._ledger.started(index, job.seq, pid)
-        output = Output(
+        child = Child(job, pid, launch.pipes, self._make_output, index)
+        child.confinement = launch.confinement
+        child.began = now
+        child.started_at = self._clock.now()
+        timeout = job.timeout if job.timeout is not None else self.settings.job_timeout
+        if timeout is not None:
+            child.deadline = now + timeout / 1000
+        self._children[pid] = child
+        child.watch_at = now + min(_WATCH_AFTER * max(len(self._children) / _CORES, 1), _LATEST_WATCH)
+        self.next_time = min(self.next_time, child.deadline, child.watch_at)
+        failpoint("run.running")
+        return None
+
+    def _make_output(self, job: Job) -> Output:
+        settings = self.settings
+        return Output(
             self._logs_dir,
             job,
             inline=settings.output_inline,
             limit=settings.output_max,
             share=self._share_output,
         )
-        child = Child(job, pid, launch.pipes(), output, index)
-        child.confinement = launch.confinement
-        child.began = now
-        child.started_at = self._clock.now()
-        timeout = job.timeout if job.timeout is not None else settings.job_timeout
-        if timeout is not None:
-            child.deadline = now + timeout / 1000
-        self._children[pid] = child
-        self.next_time = min(self.next_time, child.deadline, now + WATCH_AFTER)
-        failpoint("run.running")
-        return None
 
     def _take_pieces(self, job: Job) -> dict[str, str]:
         """What the command is told of them."""
@@ -138,9 +148,10 @@ class Executor:
         """From now on its output is read as it comes.
 
         Not from the start: most short commands are over before, and one read at their end is all they need.
-        That saves a third of the loop's work for each of them (docs/adr/0007).
+        That saves a third of the loop's work for each of them (docs/adr/0007). Where more commands run than
+        there are cores, each of them takes longer, and may.
         """
-        child.watched = True
+        child.watch()
         for fd in child.fds:
             self._poll.register(fd, READABLE)
             self._by_fd[fd] = child
@@ -150,8 +161,8 @@ class Executor:
         child = self._by_fd.get(fd)
         if child is not None and not child.read(fd, self._clock.monotonic()):
             self._poll.unregister(fd)
-            del self._by_fd[fd], child.fds[fd]
-            os.close(fd)
+            del self._by_fd[fd]
+            child.close_one(fd)
 
     def reap(self) -> Child | None:
         """The next command that has ended, if any; orphans that fell to us, their subreaper, go on the way.
@@ -184,7 +195,7 @@ class Executor:
         ended = []
         self.next_time = NEVER
         for child in list(self._children.values()):
-            if not child.watched and now >= child.began + WATCH_AFTER:
+            if not child.watched and now >= child.watch_at:
                 self._watch(child)
             if child.stop_kind is None and now >= child.deadline:
                 self._time_out(child, now)
@@ -200,7 +211,10 @@ class Executor:
     def _time_out(self, child: Child, now: float) -> None:
         child.stop(kinds.TIMEOUT, f"timed out after {now - child.began:.1f} s", self.kill_grace, now)
 
-    kill_grace = 5.0  # seconds; the loop keeps it current
+    @property
+    def kill_grace(self) -> float:
+        """Seconds between TERM and KILL."""
+        return self.settings.kill_grace / 1000
 
     def stop(self, seq: int, kind: str, error: str) -> bool:
         """Begin to end one job; False if it does not run here."""

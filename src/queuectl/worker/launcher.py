@@ -10,8 +10,8 @@ import json
 import os
 
 from queuectl import system
-from queuectl.core.chunks import STDERR, STDOUT
 from queuectl.worker import retry_after
+from queuectl.worker.pipes import Pipes
 from queuectl.worker.spawn import candidates, make_spawner
 
 TYPE_CHECKING = False
@@ -27,18 +27,7 @@ _TOKEN = system.TOKEN_VARIABLE.encode()
 class Launch:
     """A command that is ready to be started."""
 
-    __slots__ = (
-        "_reading",
-        "argv",
-        "candidates",
-        "confinement",
-        "environment",
-        "err",
-        "job",
-        "keep",
-        "out",
-        "program",
-    )
+    __slots__ = ("argv", "candidates", "confinement", "environment", "job", "keep", "pipes", "program")
 
     def __init__(self, job: Job, program: str, argv: list[bytes], environment: list[bytes]) -> None:
         self.job = job
@@ -48,28 +37,16 @@ class Launch:
         self.candidates = candidates(program, environment)  # where the program may be
         self.keep: tuple[int, ...] = ()  # descriptors that the program inherits beyond the usual three
         self.confinement: Confinement | None = None
-        out_read, self.out = os.pipe()
-        try:
-            err_read, self.err = os.pipe()
-        except OSError:
-            os.close(out_read)
-            os.close(self.out)
-            raise
-        os.set_blocking(out_read, False)
-        os.set_blocking(err_read, False)
-        self._reading = {out_read: STDOUT, err_read: STDERR}
+        self.pipes = Pipes()
 
-    def pipes(self) -> dict[int, int]:
-        """After the start: the ends to read from, with their streams. The others are the command's alone."""
-        os.close(self.out)
-        os.close(self.err)
+    def started(self) -> None:
+        """What the program has inherited is its alone."""
         for fd in self.keep:
             os.close(fd)
-        return self._reading
 
     def discard(self) -> None:
-        for fd in (self.out, self.err, *self._reading, *self.keep):
-            os.close(fd)
+        self.started()
+        self.pipes.close((self.pipes.out_read, self.pipes.err_read))
         if self.confinement is not None:
             self.confinement.settle()
 
@@ -85,23 +62,25 @@ class Launcher:
         # As the kernel takes them: spawning would make the same entries anew for every job.
         self._environment = [k + b"=" + v for k, v in encoded.items() if k not in _OURS]
         self._home_dir = os.getcwd()
+        self._home_entry = b"PWD=" + os.fsencode(self._home_dir)
         self._spawner = make_spawner()
-        self._prepared: list[Launch] = []
+        self._prepared: dict[int, Launch] = {}  # by the identity of their jobs
 
     def prepare(self, jobs: list[Job]) -> None:
         """Make ready what will be started next, and forget what will not be any more.
 
         Not what needs pieces of a resource: which ones is known at the start.
         """
-        jobs = [job for job in jobs if job.needs is None]
-        for launch in self._prepared[:]:
-            if not any(launch.job is job for job in jobs):
-                self._prepared.remove(launch)
-                launch.discard()
-        for job in jobs:
-            if not any(launch.job is job for launch in self._prepared):
+        wanted = {id(job): job for job in jobs if job.needs is None}
+        prepared = self._prepared
+        if prepared.keys() == wanted.keys():
+            return
+        for key in prepared.keys() - wanted.keys():
+            prepared.pop(key).discard()
+        for key, job in wanted.items():
+            if key not in prepared:
                 try:
-                    self._prepared.append(self._ready(job))
+                    prepared[key] = self._ready(job)
                 except OSError:
                     return  # no room for pipes now; what is to be said about that is said at the start
 
@@ -110,13 +89,7 @@ class Launcher:
 
         `told`: variables of this start alone.
         """
-        launch = None
-        for launch in self._prepared:
-            if launch.job is job:
-                self._prepared.remove(launch)
-                break
-        else:
-            launch = self._ready(job, told)
+        launch = self._prepared.pop(id(job), None) or self._ready(job, told)
         try:
             if job.rules is not None:
                 self._confine(launch)
@@ -124,6 +97,7 @@ class Launcher:
         except BaseException:
             launch.discard()
             raise
+        launch.started()
         return pid, launch
 
     def _confine(self, launch: Launch) -> None:
@@ -143,7 +117,7 @@ class Launcher:
             b"QUEUECTL_QUEUE=" + job.queue.encode(),
             _TOKEN + b"=" + job.token.encode(),
             self.retry_files.entry(job.token),
-            b"PWD=" + os.fsencode(job.cwd or self._home_dir),
+            b"PWD=" + os.fsencode(job.cwd) if job.cwd else self._home_entry,
         ]
         if told:
             environment = _overlay(environment, told)

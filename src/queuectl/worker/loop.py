@@ -14,6 +14,7 @@ from queuectl.events import emit
 from queuectl.system.poller import READABLE, make_poller
 from queuectl.worker.child import NEVER
 from queuectl.worker.executor import Ended, Executor, Shortage
+from queuectl.worker.fence import Fence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 _CONCLUDE_WITHIN = 0.02  # seconds
 _CONCLUDE_MOST = 32
 _PREPARE = 2  # commands to have ready before a slot is free
-_FENCE_MARGIN = 2.0  # on top of the kill grace: our commands are gone before the lease ends
 
 
 class Loop:
@@ -60,7 +60,7 @@ class Loop:
         self._join = join
         self._lifeline = lifeline  # a pipe that ends when our supervisor does
         self._interrupted = interrupted  # called at a stop signal instead of stopping
-        self._longest_wait = longest_wait  # seconds that the store may keep us from looking at anything else
+        self._fence = Fence(heart, longest_wait)
         self._hints: tuple[int, int] | None = None  # the store's own bell, if it has one
         self._stopping: str | None = None  # drain, then now
         self._stop_at = NEVER
@@ -89,6 +89,7 @@ class Loop:
             self._clock,
             self._store.location,
             self._desk.stock,
+            self._desk.settings,
         )
         emit("worker.started", worker=self._me.id, slots=self._me.concurrency)
 
@@ -117,9 +118,9 @@ class Loop:
     def turn(self) -> float:
         """Do all there is to do now; returns how many seconds to sleep at most."""
         try:
-            if self._heart.news or self._signals.stops > self._handled_stops or self._over:
+            if self._is_wanted():
                 self._obey()
-            self._desk.cut_off = not self._heart.ready or self._clock.monotonic() >= self._fence_at()
+            self._desk.cut_off = not self._heart.ready or self._clock.monotonic() >= self._fence.at
             if self._desk.cut_off and self._executor.untouched():
                 self._fence_ourselves()
             self._ended += self._executor.on_time()
@@ -137,7 +138,7 @@ class Loop:
         self._heart.running = len(self._executor)
         if not self._heart.running:
             self._launcher.rest()
-        self._launcher.prepare(list(islice(self._desk.ahead, _PREPARE)))
+        self._prepare()
         return self._pause()
 
     def _deal_with_the_store(self) -> None:
@@ -184,7 +185,7 @@ class Loop:
         return (
             not self._desk.ahead
             or len(self._ended) >= _CONCLUDE_MOST
-            or self._clock.monotonic() - self._ended[0].ended_at >= _CONCLUDE_WITHIN
+            or self._clock.monotonic() >= self._conclude_at()
         )
 
     def _listen(self) -> bool:
@@ -211,15 +212,32 @@ class Loop:
         self._hints = None
 
     def _wait(self, seconds: float) -> None:
+        """Until there is something else to do than to put the next command into a slot."""
         if seconds > 0 and not self._desk.under_way and self._listen():
             seconds = 0
-        events = self._poll.poll(max(seconds, 0))
-        if self._signals.child:
-            self._refill()  # before anything else: a slot must never wait for our sake
+        until = self._clock.monotonic() + seconds
+        while True:
+            events = self._poll.poll(max(seconds, 0))
+            if self._signals.child:
+                self._refill()  # before anything else: a slot must never wait for our sake
+            if self._attend(events) or not self._is_only_filling():
+                return
+            # In a flood of short commands that is all that most of their ends ask for.
+            self._prepare()
+            until = min(until, self._executor.next_time, self._conclude_at())
+            seconds = until - self._clock.monotonic()
+            if seconds <= 0:
+                return
+
+    def _attend(self, events: list[tuple[int, int]]) -> bool:
+        """Hear what there is; whether it was more than a signal."""
+        more = not events
         for fd, _ in events:
             if fd == self._signals.fd:
                 self._signals.drain()
-            elif fd == self._me.bell.fd:
+                continue
+            more = True
+            if fd == self._me.bell.fd:
                 self._hear(self._me.bell.heard())
             elif self._hints is not None and fd == self._hints[0]:
                 self._hear(self._store.hints())
@@ -227,6 +245,26 @@ class Loop:
                 self._orphaned()
             else:
                 self._executor.on_ready(fd)
+        return more
+
+    def _is_only_filling(self) -> bool:
+        """Whether slots that get free are filled from what we hold, and nobody wants anything else of us."""
+        return bool(
+            self._desk.ahead
+            and len(self._executor) == self._me.concurrency
+            and len(self._ended) < _CONCLUDE_MOST
+            and not (self._signals.child or self._desk.answered or self._is_wanted())
+        )
+
+    def _is_wanted(self) -> bool:
+        """Whether somebody has told us something that `_obey` has not seen."""
+        return self._heart.news or self._over or self._signals.stops > self._handled_stops
+
+    def _prepare(self) -> None:
+        self._launcher.prepare(list(islice(self._desk.ahead, _PREPARE)))
+
+    def _conclude_at(self) -> float:
+        return self._ended[0].ended_at + _CONCLUDE_WITHIN if self._ended else NEVER
 
     def _pause(self) -> float:
         if self.ended or self._signals.child:
@@ -234,10 +272,9 @@ class Loop:
         until = min(self._executor.next_time, self._stop_at)
         if not self._must_not_wait():
             until = min(until, self._desk.wake_at())
-        if self._ended:
-            until = min(until, self._ended[0].ended_at + _CONCLUDE_WITHIN)
+        until = min(until, self._conclude_at())
         if len(self._executor) and not self._desk.cut_off:
-            until = min(until, self._fence_at())
+            until = min(until, self._fence.at)
         return until - self._clock.monotonic()
 
     def _report(self, attempt: Ended) -> None:
@@ -248,10 +285,10 @@ class Loop:
         desk = self._desk
         free = self._me.concurrency - len(self._executor)
         # Looked at anew each time: whoever has slept must not start what may be somebody else's by now.
-        while desk.ahead and free > 0 and desk.not_before <= self._clock.monotonic() < self._fence_at():
+        while desk.ahead and free > 0 and desk.not_before <= self._clock.monotonic() < self._fence.at:
             job = desk.ahead.popleft()
             try:
-                failed = self._executor.start(job, desk.settings)
+                failed = self._executor.start(job)
             except Shortage as shortage:
                 desk.ahead.appendleft(job)
                 desk.no_room(len(self._executor))
@@ -278,9 +315,8 @@ class Loop:
             raise heart.crash
         if heart.fenced:
             raise WorkerFenced(f"worker {self._me.id} was declared dead")
-        self._desk.settings = heart.settings
+        self._desk.settings = self._executor.settings = heart.settings
         self._launcher.shell = heart.settings.shell
-        self._executor.kill_grace = heart.settings.kill_grace / 1000
         self._obey_signals()
         if self._over or heart.settings.shutdown:
             self.stop()
@@ -334,21 +370,11 @@ class Loop:
 
     # --- leases ---------------------------------------------------------------------------------------------
 
-    def _fence_at(self) -> float:
-        """When to end our own commands because the lease could not be renewed."""
-        lease = self._heart.settings.worker_lease / 1000
-        return self._heart.confirmed + lease - self._fence_margin()
-
-    def _fence_margin(self) -> float:
-        """How long before the end of the lease we begin."""
-        margin = self._executor.kill_grace + _FENCE_MARGIN + self._longest_wait
-        return min(margin, self._heart.settings.worker_lease / 2000)
-
     def _fence_ourselves(self) -> None:
         """Before anybody else may claim them, our commands are gone."""
         emit("worker.self_fenced", worker=self._me.id)
         # KILL comes in time too, however long the usual grace is, and however late the store has let us go.
-        left = self._fence_at() + self._fence_margin() - self._clock.monotonic()
+        left = self._fence.lease_ends - self._clock.monotonic()
         grace = min(self._executor.kill_grace, max(left / 2, 0.0))
         self._executor.stop_all(kinds.LOST, "stopped: its worker could not renew its lease", grace)
 
@@ -369,8 +395,7 @@ class Loop:
             self._refill()
             self._ended += self._executor.on_time()
         for child in self._ended:
-            child.close()
-            child.output.abandon()
+            child.abandon()
             emit("job.stale", seq=child.job.seq, claim=child.job.claim)
         self._ended.clear()
         self._launcher.prepare([])

@@ -7,6 +7,7 @@ whose signature is known; `PosixSpawn` does the same everywhere else and is test
 
 from __future__ import annotations
 
+import mmap
 import os
 import signal
 import sys
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         def close(self) -> None: ...
 
 
+_MESSAGE = 4096  # bytes: more than a child has to say about why it cannot start
 _KNOWN_VERSIONS = ((3, 11), (3, 12), (3, 13))
 
 # What Python ignores would be ignored in the command too: `yes | head` would never end.
@@ -57,23 +59,27 @@ class ForkExec:
         # The stubs know nothing of a missing preexec_fn.
         self._fork_exec: Callable[..., int] = _posixsubprocess.fork_exec
         self._null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-        # One for all starts: vfork returns when the child has either begun its program or written here.
-        self._errors, self._errors_in = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        # One for all starts: vfork returns when the child has either begun its program or written here. Not a
+        # pipe: to look into mapped memory costs no system call.
+        self._errors_in = os.memfd_create("queuectl-start", os.MFD_CLOEXEC)
+        os.ftruncate(self._errors_in, _MESSAGE)
+        self._errors = mmap.mmap(self._errors_in, _MESSAGE, prot=mmap.PROT_READ)
+        self._unused = os.dup(self._null)  # the child closes its copy of what it takes for our end of a pipe
 
     def spawn(self, launch: Launch, cwd: str) -> int:
         # fmt: off
         pid = self._fork_exec(
             launch.argv, launch.candidates, False, launch.keep, cwd, launch.environment,
-            self._null, -1, -1, launch.out, -1, launch.err, self._errors, self._errors_in,
+            self._null, -1, -1, launch.pipes.out, -1, launch.pipes.err, self._unused, self._errors_in,
             True, False, 0, None, None, None, -1, None, True,
         )
         # fmt: on
-        try:
-            message = os.read(self._errors, 4096)
-        except BlockingIOError:
+        if not self._errors[0]:
             return pid
         os.waitpid(pid, 0)
-        _, number, stage = message.split(b":", 2)
+        _, number, stage = self._errors[:].rstrip(b"\0").split(b":", 2)
+        os.lseek(self._errors_in, 0, os.SEEK_SET)
+        os.pwrite(self._errors_in, bytes(_MESSAGE), 0)
         code = int(number, 16)
         # "noexec", from 3.13 on "noexec:chdir".
         raise OSError(code, os.strerror(code), cwd if stage.startswith(b"noexec") else launch.program)
@@ -82,7 +88,8 @@ class ForkExec:
         """We never leave our own directory."""
 
     def close(self) -> None:
-        for fd in (self._null, self._errors, self._errors_in):
+        self._errors.close()
+        for fd in (self._null, self._unused, self._errors_in):
             os.close(fd)
 
 
@@ -107,8 +114,8 @@ class PosixSpawn:
             dict(entry.split(b"=", 1) for entry in launch.environment),
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, self._null, 0),
-                (os.POSIX_SPAWN_DUP2, launch.out, 1),
-                (os.POSIX_SPAWN_DUP2, launch.err, 2),
+                (os.POSIX_SPAWN_DUP2, launch.pipes.out, 1),
+                (os.POSIX_SPAWN_DUP2, launch.pipes.err, 2),
             ],
             setpgroup=0,
             setsigdef=_RESET_SIGNALS,

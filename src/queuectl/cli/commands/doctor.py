@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from queuectl.cli.options import parser
-from queuectl.cli.output import clean, colours, plural, print_json
+from queuectl.cli.options import open_queue, parser
+from queuectl.cli.output import clean, colours, plural, print_json, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from queuectl.doctor.checkup import Checkup, Finding
 
 _ABOUT = """Look at the store, its engine, its workers and this machine, and say what weakens or breaks
-the queue and how to mend it. Nothing is changed, and no store is made."""
+the queue and how to mend it. Nothing is changed (but with --recount), and no store is made."""
 
 _EXAMPLES = """
   queuectl doctor
@@ -27,7 +27,12 @@ _MARKS = {"ok": ("✓", "32"), "note": ("·", "36"), "warning": ("!", "33"), "pr
 def build_parser() -> Parser:
     result = parser("doctor", _ABOUT, _EXAMPLES)
     result.add_argument(
-        "--full", action="store_true", help="SQLite: compare every index with its table too; takes longer"
+        "--full",
+        action="store_true",
+        help="compare the kept counts with all jobs, however many, and on SQLite every index with its table",
+    )
+    result.add_argument(
+        "--recount", action="store_true", help="first count the jobs anew; workers may go on meanwhile"
     )
     return result
 
@@ -36,6 +41,10 @@ def main(words: list[str]) -> int:
     options = build_parser().parse_args(words)
     from queuectl.doctor.checkup import check
 
+    if options.recount:
+        with open_queue(options, create=False) as queue:
+            mended = queue.store.bookkeeping().recount()
+        say(f"{plural(mended, 'count')} mended")
     checkup = check(options.db, full=options.full)
     if options.json:
         print_json(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from queuectl.app import open_queue
 from queuectl.cli.jobspec import (
     add_job_options,
     checked_fields,
@@ -11,8 +12,8 @@ from queuectl.cli.jobspec import (
     given_fields,
     parse_words,
 )
-from queuectl.cli.options import open_queue, parser
 from queuectl.cli.output import clean, is_terminal, plural, print_json, say
+from queuectl.core.batches import ids_of
 from queuectl.core.spec import job_from_fields
 from queuectl.errors import DuplicateId, InvalidInput, StoreError
 
@@ -20,10 +21,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator
-    from typing import TextIO
+    from typing import Any, TextIO
 
     from queuectl.cli.jobfile import JobReader
     from queuectl.cli.options import Parser
+    from queuectl.core.batches import Batch
     from queuectl.core.job import NewJob
     from queuectl.queue import Queue
 
@@ -40,7 +42,23 @@ _EXAMPLES = """
 """
 
 
+class Unoptioned:
+    """What the parser makes of words among which there is no option, as most calls have none.
+
+    To load argparse and to tell it all the options takes longer than to store a job.
+    """
+
+    db = file = id = command = cwd = env = None
+    lines = quiet = json = debug = False
+    if_exists = "fail"
+
+    def __init__(self, words: list[str]) -> None:
+        self.words = words
+
+
 def build_parser() -> Parser:
+    from queuectl.cli.options import parser
+
     result = parser("enqueue", _ABOUT, _EXAMPLES)
     result.add_argument("--file", "-f", metavar="F", help="many jobs: JSON lines or an array; - is stdin")
     result.add_argument("--lines", action="store_true", help="the file has a shell command per line")
@@ -56,7 +74,8 @@ def build_parser() -> Parser:
 
 
 def main(words: list[str]) -> int:
-    options = parse_words(build_parser(), words)
+    plain = words and not any(word.startswith("-") for word in words)
+    options: Any = Unoptioned(words) if plain else parse_words(build_parser(), words)
     if len(options.words) == 1 and options.words[0].startswith("@") and options.file is None:
         options.file, options.words = options.words[0][1:], []
     if options.file is not None:
@@ -70,7 +89,7 @@ def _enqueue_one(options: argparse.Namespace) -> None:
     if options.lines:
         raise InvalidInput("--lines needs --file", "like: queuectl enqueue --lines --file cmds.txt")
     fields = checked_fields(options)
-    with open_queue(options) as queue:
+    with open_queue(options.db) as queue:
         job = job_from_fields(fields, queue.defaults(cwd=current_directory(options)), _say_note)
         new = queue.enqueue_jobs([job], if_exists=options.if_exists)
         assert job.id is not None
@@ -112,32 +131,32 @@ def _enqueue_file(options: argparse.Namespace) -> None:
         raise InvalidInput("--id is for one job", 'give ids in the file: {"id": …, "command": …}')
     over = given_fields(options)
     cwd = current_directory(options)
-    with open_jobs(options.file) as file, open_queue(options) as queue:
+    with open_jobs(options.file) as file, open_queue(options.db) as queue:
         defaults = queue.defaults(cwd=cwd)
         reader = JobReader(defaults, over, note=_once(_say_note), unique=options.if_exists == "fail")
-        jobs = (reader.read_lines if options.lines else reader.read_json)(file)
-        kept: list[NewJob] = []
+        batches = (reader.read_lines if options.lines else reader.read_json)(file)
+        kept: list[Batch] = []
         listed = options.quiet or options.json
-        new = _store(queue, file, reader, _keeping(jobs, kept) if listed else jobs, options)
+        new = _store(queue, file, reader, _keeping(batches, kept) if listed else batches, options)
         if not reader.count:
             say(f"note: there is no job in {clean(options.file)}")
         elif new < reader.count:
             say(f"{plural(reader.count - new, 'job')} skipped, their ids exist already")
-        _print_many(queue, [str(job.id) for job in kept], new, options)
+        _print_many(queue, [id for batch in kept for id in ids_of(batch)], new, options)
         if new:
             _warn_without_workers(queue)
 
 
 def _store(
-    queue: Queue, file: TextIO, reader: JobReader, jobs: Iterable[NewJob], options: argparse.Namespace
+    queue: Queue, file: TextIO, reader: JobReader, batches: Iterable[Batch], options: argparse.Namespace
 ) -> int:
     try:
         if not is_terminal(sys.stderr) or options.quiet:
-            return queue.enqueue_jobs(jobs, if_exists=options.if_exists)
+            return queue.enqueue_batches(batches, if_exists=options.if_exists)
         from queuectl.cli.progress import Counter
 
         with Counter("enqueued", _share(file, reader)) as progress:
-            return queue.enqueue_jobs(jobs, if_exists=options.if_exists, progress=progress)
+            return queue.enqueue_batches(batches, if_exists=options.if_exists, progress=progress)
     except DuplicateId as error:
         place = reader.place_of(error.id)
         if place is not None:
@@ -145,11 +164,11 @@ def _store(
         raise
 
 
-def _keeping(jobs: Iterable[NewJob], kept: list[NewJob]) -> Iterator[NewJob]:
+def _keeping(batches: Iterable[Batch], kept: list[Batch]) -> Iterator[Batch]:
     """Ids are made while jobs are stored, so who wants to print them keeps the jobs until then."""
-    for job in jobs:
-        kept.append(job)
-        yield job
+    for batch in batches:
+        kept.append(batch)
+        yield batch
 
 
 def _print_many(queue: Queue, ids: list[str], new: int, options: argparse.Namespace) -> None:

@@ -1,0 +1,91 @@
+"""The kept counts are put in order: mended where somebody else has changed jobs, and cleared of what is over.
+
+Keeping and reading them is left to `tallies`. All of this may be done while others go on.
+"""
+
+from __future__ import annotations
+
+from queuectl.store.tallies import KEPT_MS, MINUTE_MS, NOW, TALLIES, wrong
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from queuectl.store.connection import Connection, Row
+
+_CHUNK = 500
+_PASSED = 5  # minutes: clocks of machines differ, but nobody adds to these any more
+
+
+class Bookkeeping:
+    """Over a store's connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    def recount(self) -> int:
+        """Add what is missing to the counts that are wrong; how many there were."""
+
+        def body(_: int | None) -> int:
+            # A row that means nothing, held until the commit: two at once would both add what is missing.
+            self._db.sum(TALLIES, [(NOW, 0, "", "", 0)])
+            rows = wrong(self._db)
+            for queue, state, jobs in rows:
+                self._db.tally.add(queue, state, int(str(jobs)))
+            return len(rows)
+
+        return self._db.write("recount", body)
+
+    def tidy(self, now: int) -> None:
+        """Forget old minutes, have one row for each that has passed, and none for queues without jobs."""
+        minute, oldest = now // MINUTE_MS, (now - KEPT_MS) // MINUTE_MS
+        if self._db.all("SELECT 1 FROM tallies WHERE minute > 0 AND minute < ? LIMIT 1", (oldest,)):
+            self._db.write(
+                "tidy",
+                lambda _: self._db.run("DELETE FROM tallies WHERE minute > 0 AND minute < ?", (oldest,)),
+            )
+        passed = "minute > 0 AND minute < ? AND shard > 0"
+        while self._replace(passed, (minute - _PASSED,), _in_one_row) == _CHUNK:
+            pass
+        for (queue,) in self._db.all(
+            "SELECT queue FROM tallies WHERE minute = 0 GROUP BY queue HAVING sum(jobs) = 0"
+        ):
+            self._replace("minute = 0 AND queue = ?", (queue,), _without_zeros)
+
+    def _replace(
+        self, condition: str, values: Sequence[object], merge: Callable[[Sequence[Row]], list[Row]]
+    ) -> int:
+        """Others for these rows, with the same sums; how many there were."""
+        db = self._db
+
+        def look(lock: str) -> list[Row]:
+            return db.all(
+                f"SELECT {TALLIES.names} FROM tallies WHERE {condition} ORDER BY {TALLIES.key} LIMIT ?{lock}",
+                (*values, _CHUNK),
+            )
+
+        def body(_: int | None) -> int:
+            rows = look(db.dialect.hold)
+            for row in rows:
+                # One by one: what comes in under the same condition meanwhile is not ours to delete.
+                db.run(
+                    "DELETE FROM tallies WHERE minute = ? AND shard = ? AND queue = ? AND state = ?", row[:4]
+                )
+            if merged := merge(rows):
+                db.sum(TALLIES, merged)
+            return len(rows)
+
+        return db.write("tidy", body) if look("") else 0
+
+
+def _in_one_row(rows: Sequence[Row]) -> list[Row]:
+    """For each minute, queue and state."""
+    sums: dict[tuple[object, ...], int] = {}
+    for minute, _, queue, state, jobs in rows:
+        key = minute, 0, queue, state
+        sums[key] = sums.get(key, 0) + int(str(jobs))
+    return [(*key, jobs) for key, jobs in sums.items()]
+
+
+def _without_zeros(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in _in_one_row(rows) if row[-1]]
