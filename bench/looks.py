@@ -11,9 +11,9 @@ from bench.home import PYTHON
 from bench.places import Place
 from bench.table import Result
 from bench.targets import at_most, stated
-from queuectl.cli.commands.status import Overview
 from queuectl.cli.listing import SCREENFUL
 from queuectl.core.states import COMPLETED, PENDING
+from queuectl.overview import Overview
 from queuectl.queue import JobFilter, Queue
 
 MOST_MS = 100

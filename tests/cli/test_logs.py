@@ -11,10 +11,10 @@ import pytest
 from tests.cli.conftest import Cli, Terminal
 from tests.cli.stagehand import LiveFile, Stagehand, err, out
 
-from queuectl.cli.follow import follow
 from queuectl.core.chunks import GAP, STDOUT, Chunk, pack
 from queuectl.core.outcome import FAILED, LOST, SUCCEEDED, UNSTARTED
 from queuectl.logfiles import log_name, tail_name
+from queuectl.outputs import follow
 from queuectl.queue import Queue
 from queuectl.testing import wait_until
 

@@ -10,9 +10,10 @@ import sys
 
 from queuectl.cli.listing import every_job
 from queuectl.cli.output import clean, confirm, plural, print_json, print_json_array, say
-from queuectl.cli.selection import add_filters, filter_from, has_filter, in_states
+from queuectl.cli.selection import add_filters, filter_from, has_filter
 from queuectl.core.states import PROCESSING
-from queuectl.errors import InvalidInput, QueuectlError, Refused
+from queuectl.errors import InvalidInput, QueuectlError
+from queuectl.selecting import in_states, possible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,7 +151,9 @@ def _sort_out(
 
 
 def _on_filter(queue: Queue, options: argparse.Namespace, action: Action) -> int:
-    wanted = _possible(filter_from(options, now=queue.clock.now()), action)
+    wanted = possible(
+        filter_from(options, now=queue.clock.now()), action.verb, action.sources, held=action.held
+    )
     count = queue.store.count(wanted)
     if options.dry_run:
         first = [job.id for job in queue.list(filter=wanted, limit=_FIRST_IDS)]
@@ -180,19 +183,6 @@ def _carry_out(queue: Queue, wanted: JobFilter, options: argparse.Namespace, act
     else:
         print(f"✓ {plural(count - len(going) + len(stopped), 'job')} {action.done}")
     return worst
-
-
-def _possible(filter: JobFilter, action: Action) -> JobFilter:
-    """The filter, narrowed to the states that the action may start from."""
-    wanted = tuple(s for s in action.sources if not filter.states or s in filter.states)
-    if not wanted:
-        raise Refused(
-            f"cannot {action.verb} jobs that are {' or '.join(filter.states)}",
-            "only these: " + ", ".join(action.sources),
-        )
-    narrowed = in_states(filter, wanted)
-    narrowed.held = action.held
-    return narrowed
 
 
 def _afterwards(queue: Queue, job: Job, action: Action) -> Job:

@@ -11,10 +11,10 @@ from queuectl.cli.listing import every_job
 from queuectl.cli.mapping import tag_of
 from queuectl.cli.mapwatch import Watch, watch_as_worker
 from queuectl.cli.output import clean, is_terminal, plural, say
-from queuectl.cli.selection import in_states
 from queuectl.core import states
 from queuectl.core.job import DEFAULT_QUEUE
 from queuectl.errors import StoreError
+from queuectl.selecting import in_states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -165,8 +165,8 @@ def _result(queue: Queue, job: Job, *, output: bool) -> dict[str, object]:
 
 
 def _stdout(queue: Queue, job: Job) -> str:
-    from queuectl.cli.follow import stored_output
     from queuectl.core.chunks import STDOUT
+    from queuectl.outputs import stored_output
 
     attempts = queue.attempts(job)
     chunks: Iterable[bytes] = ()

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import threading
 
-from queuectl.cli.follow import stored_output
 from queuectl.cli.logview import LogView
 from queuectl.cli.output import say
-from queuectl.cli.selection import in_states
 from queuectl.core import states
 from queuectl.core.halting import FAIL, NEVER, NOW, triggered
+from queuectl.outputs import stored_output
+from queuectl.selecting import in_states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ from queuectl.cli.acting import act, add_targets
 from queuectl.cli.listing import add_paging, print_jobs
 from queuectl.cli.options import open_queue, parser, subcommand
 from queuectl.cli.output import is_terminal, say
-from queuectl.cli.selection import add_filters, filter_from, has_filter, in_states
+from queuectl.cli.selection import add_filters, filter_from, has_filter
 from queuectl.core.states import DEAD
 from queuectl.errors import Refused
+from queuectl.selecting import in_states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from queuectl import system
-from queuectl.cli.follow import follow, has_output, lies_elsewhere, live_output, stored_output
 from queuectl.cli.logview import LogView, last_lines
 from queuectl.cli.options import open_queue, parser
 from queuectl.cli.output import clean, print_json, say
@@ -11,6 +10,7 @@ from queuectl.cli.selection import number
 from queuectl.core.chunks import STDERR, STDOUT
 from queuectl.core.states import PROCESSING, TERMINAL
 from queuectl.errors import InvalidInput, NotFound
+from queuectl.outputs import follow, has_output, lies_elsewhere, live_output, stored_output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

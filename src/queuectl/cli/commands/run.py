@@ -81,8 +81,8 @@ def _note_why_it_waits(job: Job, *, served: bool) -> None:
 
 
 def _follow(queue: Queue, id: str, options: argparse.Namespace) -> Job:
-    from queuectl.cli.follow import follow
     from queuectl.cli.logview import LogView
+    from queuectl.outputs import follow
 
     view = LogView()
     write = (lambda _chunk: None) if options.json else view.write
@@ -142,8 +142,8 @@ def _finish(queue: Queue, job: Job, options: argparse.Namespace) -> int:
 
 
 def _texts(queue: Queue, job: Job, attempt: Attempt) -> dict[str, str]:
-    from queuectl.cli.follow import stored_output
     from queuectl.core.chunks import STDERR, STDOUT
+    from queuectl.outputs import stored_output
 
     streams = {STDOUT: bytearray(), STDERR: bytearray()}
     for chunk in stored_output(queue, job, attempt):

@@ -10,7 +10,8 @@ from queuectl.cli.selection import number
 from queuectl.clock import SYSTEM_CLOCK
 from queuectl.core.fields import Defaults
 from queuectl.core.recurrence import CATCH_UP, OVERLAP, in_words
-from queuectl.core.times import describe_when, iso
+from queuectl.core.times import describe_when
+from queuectl.documents import schedule_document
 from queuectl.errors import InvalidInput, StoreError
 
 TYPE_CHECKING = False
@@ -113,7 +114,7 @@ def _add(words: list[str]) -> int:
         schedule = schedules.add(queue, *what, **rules, replace=options.replace, cwd=cwd)
         times = schedules.next_times(queue, schedule, _FIRST_TIMES)
         if options.json:
-            print_json(_document(schedule, times))
+            print_json(schedule_document(schedule, times))
         else:
             print(f"✓ Schedule {schedule.name}: {in_words(schedule.parsed())}")
             for ms in times:
@@ -198,16 +199,12 @@ def _show(words: list[str]) -> int:
         except InvalidInput:
             times = []  # it is damaged, as its words say
         if options.json:
-            print_json(_document(schedule, times))
+            print_json(schedule_document(schedule, times))
             return 0
         _print(schedule, times, queue.clock.now())
         if schedule.paused_at is None:
             _warn_without_workers(queue)
     return 0
-
-
-def _document(schedule: Schedule, times: list[int]) -> dict[str, object]:
-    return {**schedule.to_dict(), "next_times": [iso(ms) for ms in times]}
 
 
 def _print(schedule: Schedule, times: list[int], now: int) -> None:

@@ -10,8 +10,9 @@ from queuectl.cli.output import clean, paint, plural, print_json, print_table
 from queuectl.core.durations import format_duration
 from queuectl.core.job import plain_number
 from queuectl.core.states import BLOCKED, PROCESSING
-from queuectl.core.times import describe_when, iso
-from queuectl.graphs import depends_on, relations
+from queuectl.core.times import describe_when
+from queuectl.documents import job_document
+from queuectl.graphs import relations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def show_jobs(queue: Queue, options: argparse.Namespace, find: Callable[[str], J
     """Print the jobs that the options name; returns the exit code."""
     jobs, code = each(options.ids, find, as_json=options.json)
     if options.json:
-        documents = [_document(queue, job) for job in jobs]
+        documents = [job_document(queue, job) for job in jobs]
         print_json(documents if len(set(options.ids)) > 1 else documents[0])
         return code
     for number, job in enumerate(jobs):
@@ -56,27 +57,6 @@ def show_jobs(queue: Queue, options: argparse.Namespace, find: Callable[[str], J
             print()
         _print(queue, job)
     return code
-
-
-def _document(queue: Queue, job: Job) -> dict[str, object]:
-    history = [attempt.to_dict() for attempt in queue.attempts(job)]
-    if job.state == PROCESSING and len(history) < job.runs:
-        history.append(_running(job))
-    return {**job.to_dict(), **depends_on(queue, job), "history": history}
-
-
-def _running(job: Job) -> dict[str, object]:
-    """The attempt that goes on, in the form of those that are over."""
-    return {
-        "attempt": job.runs,
-        "started_at": iso(job.started_at),
-        "finished_at": None,
-        "outcome": "running",
-        "exit_code": None,
-        "signal": None,
-        "worker_id": job.worker_id,
-        "error": None,
-    }
 
 
 def _print(queue: Queue, job: Job) -> None:

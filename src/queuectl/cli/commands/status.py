@@ -9,10 +9,8 @@ from queuectl.cli.options import open_queue, parser
 from queuectl.cli.output import clean, is_terminal, print_json, say
 from queuectl.core.durations import format_age, format_duration, parse_duration
 from queuectl.core.job import plain_number
-from queuectl.editing import progressing
 from queuectl.errors import InvalidInput
-from queuectl.queue import JobFilter
-from queuectl.queues import resting
+from queuectl.overview import Overview
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,11 +38,6 @@ _LINES = {
     "Cancelled": "cancelled",
 }
 
-_MOST_PROGRESS = 10  # jobs that tell how far they are
-
-# The last minute is what matters to somebody who watches, if enough ended in it to tell a rate.
-_WINDOWS = ((60_000, 10), (300_000, 1))
-
 
 def build_parser() -> Parser:
     result = parser("status", _ABOUT, _EXAMPLES)
@@ -71,78 +64,32 @@ def main(words: list[str]) -> int:
         if options.json:
             print_json(overview.to_dict())
             return 0
-        print("\n".join(overview.lines()))
+        print("\n".join(_lines(overview)))
         if not overview.total and not overview.workers:
             say("nothing here yet; try: queuectl enqueue 'echo hello' && queuectl worker start")
     return 0
 
 
-class Overview:
-    """The numbers of one moment."""
-
-    def __init__(self, queue: Queue, name: str | None) -> None:
-        from queuectl.app import living_workers
-
-        self.workers = len(living_workers(queue.store))
-        for window_ms, enough in _WINDOWS:
-            stats = queue.stats(window_ms=window_ms, queue=name)
-            ended = stats.finished_recently["completed"] + stats.finished_recently["dead"]
-            if ended >= enough:
-                break
-        self.window_ms = window_ms
-        self.counts = stats.counts
-        self.total = sum(self.counts.values())
-        self.oldest_ms = None
-        if stats.oldest_pending is not None:
-            self.oldest_ms = max(queue.clock.now() - stats.oldest_pending, 0)
-        self.progressing = progressing(queue, JobFilter(queue=name), limit=_MOST_PROGRESS)
-        self.resting = resting(queue, name)
-        self.per_minute = ended * 60_000 / window_ms
-        waiting = sum(self.counts[state] for state in ("pending", "processing", "failed"))
-        self.drain_ms = None
-        if waiting and self.per_minute and self.workers:
-            self.drain_ms = round(waiting / self.per_minute * 60_000)
-
-    def lines(self) -> list[str]:
-        lines = [f"Active Workers: {self.workers}"]
-        lines += [f"{title}: {self.counts[state]}" for title, state in _LINES.items()]
-        lines.append(f"Total: {self.total}")
-        if self.oldest_ms is not None:
-            lines.append(f"Oldest waiting: {format_age(self.oldest_ms)}")
-        if self.per_minute:
-            rate = plain_number(round(self.per_minute, 1))
-            lines.append(f"Throughput: {rate} jobs/min (last {self.window_ms // 60_000} min)")
-        if self.drain_ms is not None:
-            lines.append(f"Time to drain: ~{_roughly(self.drain_ms)}")
-        lines += [
-            f"Queue {clean(rule.name)}: {'paused' if rule.paused_at else 'takes no new jobs'}"
-            + (f" ({clean(rule.pause_reason)})" if rule.pause_reason else "")
-            for rule in self.resting
-        ]
-        if self.progressing:
-            lines.append("Progress:")
-            lines += [f"  {clean(job.id)}: {clean(progress_of(job) or '')}" for job in self.progressing]
-        return lines
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "jobs": self.counts,
-            "total": self.total,
-            "workers": self.workers,
-            "oldest_waiting_seconds": _seconds(self.oldest_ms),
-            "throughput_per_minute": plain_number(round(self.per_minute, 2)),
-            "drain_seconds": _seconds(self.drain_ms),
-            "paused_queues": [rule.name for rule in self.resting if rule.paused_at],
-            "draining_queues": [rule.name for rule in self.resting if rule.draining],
-            "progress": [
-                {"id": job.id, "progress": job.progress, "progress_text": job.progress_text}
-                for job in self.progressing
-            ],
-        }
-
-
-def _seconds(ms: int | None) -> float | int | None:
-    return None if ms is None else plain_number(round(ms / 1000, 1))
+def _lines(overview: Overview) -> list[str]:
+    lines = [f"Active Workers: {overview.workers}"]
+    lines += [f"{title}: {overview.counts[state]}" for title, state in _LINES.items()]
+    lines.append(f"Total: {overview.total}")
+    if overview.oldest_ms is not None:
+        lines.append(f"Oldest waiting: {format_age(overview.oldest_ms)}")
+    if overview.per_minute:
+        rate = plain_number(round(overview.per_minute, 1))
+        lines.append(f"Throughput: {rate} jobs/min (last {overview.window_ms // 60_000} min)")
+    if overview.drain_ms is not None:
+        lines.append(f"Time to drain: ~{_roughly(overview.drain_ms)}")
+    lines += [
+        f"Queue {clean(rule.name)}: {'paused' if rule.paused_at else 'takes no new jobs'}"
+        + (f" ({clean(rule.pause_reason)})" if rule.pause_reason else "")
+        for rule in overview.resting
+    ]
+    if overview.progressing:
+        lines.append("Progress:")
+        lines += [f"  {clean(job.id)}: {clean(progress_of(job) or '')}" for job in overview.progressing]
+    return lines
 
 
 def _roughly(ms: int) -> str:
@@ -162,7 +109,7 @@ def _watch(queue: Queue, name: str | None, every_ms: int) -> int:
     pause = max(every_ms, 100) / 1000
     try:
         while True:
-            block = "\n".join(Overview(queue, name).lines()) + "\n"
+            block = "\n".join(_lines(Overview(queue, name))) + "\n"
             # Home, then erase the rest of each line and what is below: nothing flickers.
             if terminal:
                 block = "\x1b[H" + block.replace("\n", "\x1b[K\n") + "\x1b[J"

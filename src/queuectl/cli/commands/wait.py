@@ -7,10 +7,11 @@ import sys
 from queuectl.app import serving_workers
 from queuectl.cli.options import open_queue, parser
 from queuectl.cli.output import clean, is_terminal, plural, print_json, say
-from queuectl.cli.selection import add_filters, filter_from, has_filter, in_states
+from queuectl.cli.selection import add_filters, filter_from, has_filter
 from queuectl.core import states
 from queuectl.errors import InvalidInput
 from queuectl.queue import JobFilter
+from queuectl.selecting import in_states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import sys
 from queuectl.cli.options import hidden, open_queue, parser, subcommand
 from queuectl.cli.output import is_terminal, plural, print_json, print_table, say
 from queuectl.cli.selection import number
-from queuectl.core.dealing import parse_queues, queue_names
+from queuectl.core.dealing import parse_queues
 from queuectl.core.durations import format_age, parse_duration
 from queuectl.core.pieces import deal, read, spell
-from queuectl.core.times import iso
+from queuectl.documents import worker_document
 from queuectl.errors import NotFound, Refused
 
 TYPE_CHECKING = False
@@ -162,7 +162,7 @@ def _start_background(
     _refuse_taken(queue, options)
     workers = start_background(queue, shares, spec)
     if options.json:
-        print_json([_to_dict(worker) for worker in workers])
+        print_json([worker_document(worker) for worker in workers])
         return 0
     for worker in workers:
         print(f"Worker {worker.id} started")
@@ -331,7 +331,7 @@ def _scale(words: list[str]) -> int:
         elif missing < 0:
             stop_workers(queue, ids=[worker.id for worker in living[missing:]])
         if options.json:
-            print_json([_to_dict(worker) for worker in living_workers(queue.store)])
+            print_json([worker_document(worker) for worker in living_workers(queue.store)])
         else:
             print(f"✓ {plural(options.count, 'worker')} running")
     return 0
@@ -345,7 +345,7 @@ def _list(words: list[str]) -> int:
         living = living_workers(queue.store)
         now = queue.clock.now()
     if options.json:
-        print_json([_to_dict(worker) for worker in living])
+        print_json([worker_document(worker) for worker in living])
         return 0
     if not living:
         say("no workers are running. Start one: queuectl worker start")
@@ -373,23 +373,6 @@ def _list(words: list[str]) -> int:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _WIDEST_PROVIDES else text[: _WIDEST_PROVIDES - 1] + "…"
-
-
-def _to_dict(worker: Worker) -> dict[str, object]:
-    return {
-        "id": worker.id,
-        "pid": worker.pid,
-        "host": worker.host,
-        "state": "stopping" if worker.control else "busy" if worker.running else "idle",
-        "concurrency": worker.concurrency,
-        "running": worker.running,
-        "queues": queue_names(worker.queues) if worker.queues else None,
-        "weights": parse_queues(worker.queues)[1] if worker.queues else None,
-        "provides": read(worker.provides) or None,
-        "supervisor_pid": worker.supervisor,
-        "started_at": iso(worker.started_at),
-        "last_heartbeat": iso(worker.seen_at),
-    }
 
 
 _RUN = {

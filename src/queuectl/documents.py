@@ -1,0 +1,63 @@
+"""What is shown of jobs, workers and schedules as JSON, the same by every interface.
+
+A job by itself is shown by `Job.to_dict`; these need the store, or put several things together.
+"""
+
+from __future__ import annotations
+
+from queuectl.core.dealing import parse_queues, queue_names
+from queuectl.core.pieces import read
+from queuectl.core.states import PROCESSING
+from queuectl.core.times import iso
+from queuectl.graphs import depends_on
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from queuectl.core.job import Job
+    from queuectl.core.schedules import Schedule
+    from queuectl.queue import Queue
+    from queuectl.store.messages import Worker
+
+__all__ = ["job_document", "schedule_document", "worker_document"]
+
+
+def job_document(queue: Queue, job: Job) -> dict[str, object]:
+    history = [attempt.to_dict() for attempt in queue.attempts(job)]
+    if job.state == PROCESSING and len(history) < job.runs:
+        history.append(_running(job))
+    return {**job.to_dict(), **depends_on(queue, job), "history": history}
+
+
+def _running(job: Job) -> dict[str, object]:
+    """The attempt that goes on, in the form of those that are over."""
+    return {
+        "attempt": job.runs,
+        "started_at": iso(job.started_at),
+        "finished_at": None,
+        "outcome": "running",
+        "exit_code": None,
+        "signal": None,
+        "worker_id": job.worker_id,
+        "error": None,
+    }
+
+
+def worker_document(worker: Worker) -> dict[str, object]:
+    return {
+        "id": worker.id,
+        "pid": worker.pid,
+        "host": worker.host,
+        "state": "stopping" if worker.control else "busy" if worker.running else "idle",
+        "concurrency": worker.concurrency,
+        "running": worker.running,
+        "queues": queue_names(worker.queues) if worker.queues else None,
+        "weights": parse_queues(worker.queues)[1] if worker.queues else None,
+        "provides": read(worker.provides) or None,
+        "supervisor_pid": worker.supervisor,
+        "started_at": iso(worker.started_at),
+        "last_heartbeat": iso(worker.seen_at),
+    }
+
+
+def schedule_document(schedule: Schedule, times: list[int]) -> dict[str, object]:
+    return {**schedule.to_dict(), "next_times": [iso(ms) for ms in times]}

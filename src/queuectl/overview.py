@@ -1,0 +1,68 @@
+"""The numbers of one moment: workers, jobs by state, how fast they are worked off."""
+
+from __future__ import annotations
+
+from queuectl.app import living_workers
+from queuectl.core.job import plain_number
+from queuectl.editing import progressing
+from queuectl.queues import resting
+from queuectl.store.messages import JobFilter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from queuectl.queue import Queue
+
+__all__ = ["Overview"]
+
+_MOST_PROGRESS = 10  # jobs that tell how far they are
+
+# The last minute is what matters to somebody who watches, if enough ended in it to tell a rate.
+_WINDOWS = ((60_000, 10), (300_000, 1))
+
+
+class Overview:
+    """Of the store, or of one queue."""
+
+    def __init__(self, queue: Queue, name: str | None) -> None:
+        living = living_workers(queue.store)
+        self.workers = len(living)
+        self.slots = sum(worker.concurrency for worker in living)
+        for window_ms, enough in _WINDOWS:
+            stats = queue.stats(window_ms=window_ms, queue=name)
+            ended = stats.finished_recently["completed"] + stats.finished_recently["dead"]
+            if ended >= enough:
+                break
+        self.window_ms = window_ms
+        self.counts = stats.counts
+        self.total = sum(self.counts.values())
+        self.oldest_ms = None
+        if stats.oldest_pending is not None:
+            self.oldest_ms = max(queue.clock.now() - stats.oldest_pending, 0)
+        self.progressing = progressing(queue, JobFilter(queue=name), limit=_MOST_PROGRESS)
+        self.resting = resting(queue, name)
+        self.per_minute = ended * 60_000 / window_ms
+        waiting = sum(self.counts[state] for state in ("pending", "processing", "failed"))
+        self.drain_ms = None
+        if waiting and self.per_minute and self.workers:
+            self.drain_ms = round(waiting / self.per_minute * 60_000)
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "jobs": self.counts,
+            "total": self.total,
+            "workers": self.workers,
+            "slots": self.slots,
+            "oldest_waiting_seconds": _seconds(self.oldest_ms),
+            "throughput_per_minute": plain_number(round(self.per_minute, 2)),
+            "drain_seconds": _seconds(self.drain_ms),
+            "paused_queues": [rule.name for rule in self.resting if rule.paused_at],
+            "draining_queues": [rule.name for rule in self.resting if rule.draining],
+            "progress": [
+                {"id": job.id, "progress": job.progress, "progress_text": job.progress_text}
+                for job in self.progressing
+            ],
+        }
+
+
+def _seconds(ms: int | None) -> float | int | None:
+    return None if ms is None else plain_number(round(ms / 1000, 1))
