@@ -275,6 +275,7 @@ def _make_heart(queue: Queue, answer_ms: int | None, wake: Callable[[], None], *
     from queuectl.upkeep.rescuer import rescue
     from queuectl.upkeep.scheduler import Scheduler
     from queuectl.worker.heart import Heart
+    from queuectl.worker.measures import Measures
 
     def open_another() -> Store:
         another = open_store(queue.store.location, create=False)
@@ -291,6 +292,7 @@ def _make_heart(queue: Queue, answer_ms: int | None, wake: Callable[[], None], *
         wake=wake,
         # A worker for one job leaves schedules to those who could run what they make.
         upkeep=[rescue_others, Purger(), Bookkeeper(), *([Scheduler()] if only is None else [])],
+        measures=Measures(),
     )
     return heart
 

@@ -5,7 +5,15 @@ A job by itself is shown by `Job.to_dict`; these need the store, or put several 
 
 from __future__ import annotations
 
+import json
+from shlex import quote
+
+from queuectl.config.settings import KEYS
+from queuectl.config.sources import gather
+from queuectl.config.values import Value
 from queuectl.core.dealing import parse_queues, queue_names
+from queuectl.core.durations import format_duration
+from queuectl.core.job import DEFAULT_QUEUE
 from queuectl.core.pieces import read
 from queuectl.core.states import PROCESSING
 from queuectl.core.times import iso
@@ -18,7 +26,7 @@ if TYPE_CHECKING:
     from queuectl.queue import Queue
     from queuectl.store.messages import Worker
 
-__all__ = ["job_document", "schedule_document", "worker_document"]
+__all__ = ["command_line", "job_document", "schedule_document", "settings_document", "worker_document"]
 
 
 def job_document(queue: Queue, job: Job) -> dict[str, object]:
@@ -54,6 +62,7 @@ def worker_document(worker: Worker) -> dict[str, object]:
         "weights": parse_queues(worker.queues)[1] if worker.queues else None,
         "provides": read(worker.provides) or None,
         "supervisor_pid": worker.supervisor,
+        "memory_kb": worker.memory_kb,
         "started_at": iso(worker.started_at),
         "last_heartbeat": iso(worker.seen_at),
     }
@@ -61,3 +70,33 @@ def worker_document(worker: Worker) -> dict[str, object]:
 
 def schedule_document(schedule: Schedule, times: list[int]) -> dict[str, object]:
     return {**schedule.to_dict(), "next_times": [iso(ms) for ms in times]}
+
+
+def command_line(job: Job) -> str:
+    """The `queuectl enqueue` that makes a job like this one; values of its environment are not told."""
+    words = ["queuectl", "enqueue"]
+    for option, value in (
+        ("--queue", None if job.queue == DEFAULT_QUEUE else job.queue),
+        ("--priority", job.priority or None),
+        ("--max-retries", job.max_retries),
+        ("--timeout", job.timeout and format_duration(job.timeout)),
+        ("--cwd", job.cwd),
+        ("--needs", job.needs),
+        ("--group", job.job_group),
+        ("--unique-key", job.unique_key),
+    ):
+        if value is not None:
+            words += [option, str(value)]
+    for tag in job.tag_list():
+        words += ["--tag", tag]
+    for name in job.environment():
+        words += ["--env", f"{name}=…"]
+    argv = json.loads(job.argv) if job.argv else None
+    words += ["--", *argv] if argv else ["--", job.command]
+    return " ".join(quote(word) for word in words)
+
+
+def settings_document(queue: Queue) -> dict[str, dict[str, object]]:
+    """All settings, their values and where these come from."""
+    gathered = gather(queue.store.stored_config())
+    return {key.name: Value(key, gathered).to_dict() for key in KEYS.values()}

@@ -219,6 +219,13 @@ def stop_workers(
     return Stopped(chosen, left)
 
 
+def ask_to_stop(queue: Queue, id: str, *, now: bool = False) -> Worker:
+    """Tell a worker to take no more jobs and to end, with its jobs or (`now`) before them; does not wait."""
+    chosen = _choose(living_workers(queue.store), [id])
+    _ask(queue.store, chosen, "now" if now else "drain")
+    return next(iter(_choose(living_workers(queue.store), [id])), chosen[0])
+
+
 def on_this_machine(store: Store, workers: Sequence[Worker]) -> list[Worker]:
     """Of a file, all of them are; of a server, those that have our host's name."""
     host = system.hostname()

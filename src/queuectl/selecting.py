@@ -9,7 +9,7 @@ from queuectl.core import states
 from queuectl.errors import InvalidInput, Refused
 from queuectl.store.messages import JobFilter
 
-__all__ = ["checked_text", "in_states", "make_filter", "moment", "parse_states", "possible"]
+__all__ = ["checked_text", "make_filter", "moment", "parse_states", "possible"]
 
 _MOMENTS = "like 10m, 2h or 3d (ago), '2026-12-01 09:00', 'today 17:00', 9:00 or mon"
 
@@ -48,23 +48,7 @@ def possible(
             f"cannot {verb} jobs that are {' or '.join(filter.states)}",
             "only these: " + ", ".join(sources),
         )
-    narrowed = in_states(filter, wanted)
-    narrowed.held = held
-    return narrowed
-
-
-def in_states(filter: JobFilter, wanted: tuple[str, ...]) -> JobFilter:
-    """The same filter for these states."""
-    return JobFilter(
-        ids=filter.ids,
-        states=wanted,
-        queue=filter.queue,
-        tag=filter.tag,
-        text=filter.text,
-        created_after=filter.created_after,
-        created_before=filter.created_before,
-        held=filter.held,
-    )
+    return filter.replaced(states=wanted, held=held)
 
 
 def parse_states(words: list[str]) -> tuple[str, ...]:

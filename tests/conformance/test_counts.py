@@ -65,7 +65,7 @@ def test_of_jobs_that_may_exist_only_the_new_ones_are_counted(store: Any, db: An
 
 def test_a_transaction_that_fails_leaves_nothing_to_the_next(store: Any, db: Any) -> None:
     def fails(_: int | None) -> int:
-        insert_jobs(db, rows_of("a"))
+        insert_jobs(db, rows_of("a"), now=NOW)
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -78,7 +78,7 @@ def test_a_transaction_that_runs_twice_counts_once(store: Any, db: Any) -> None:
     runs = []
 
     def second_time_lucky(_: int | None) -> int:
-        runs.append(insert_jobs(db, rows_of("a")))
+        runs.append(insert_jobs(db, rows_of("a"), now=NOW))
         if len(runs) == 1 and db.dialect.hold:  # a file is never in such a conflict
             raise Conflict("the server ended our transaction in favour of another", "try again")
         return 1

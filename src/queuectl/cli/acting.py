@@ -13,7 +13,7 @@ from queuectl.cli.output import clean, confirm, plural, print_json, print_json_a
 from queuectl.cli.selection import add_filters, filter_from, has_filter
 from queuectl.core.states import PROCESSING
 from queuectl.errors import InvalidInput, QueuectlError
-from queuectl.selecting import in_states, possible
+from queuectl.selecting import possible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _carry_out(queue: Queue, wanted: JobFilter, options: argparse.Namespace, act
     before = list(every_job(queue, wanted)) if options.json else []
     going = []
     if PROCESSING in wanted.states:
-        going = list(every_job(queue, in_states(wanted, (PROCESSING,))))
+        going = list(every_job(queue, wanted.replaced(states=(PROCESSING,))))
     count = action.many(queue, wanted)
     stopped, worst = _sort_out(action.settle(queue, going), single=False, as_json=options.json)
     if options.json:

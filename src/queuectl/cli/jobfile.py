@@ -9,9 +9,9 @@ import sys
 from itertools import chain, groupby
 
 from queuectl.arriving import in_batches
-from queuectl.cli.strictjson import MalformedJson, load_json
 from queuectl.core.batches import Commands
 from queuectl.core.spec import Defaults, check_command, job_from_fields
+from queuectl.core.strictjson import MalformedJson, load_json
 from queuectl.errors import DuplicateId, InvalidInput
 
 TYPE_CHECKING = False

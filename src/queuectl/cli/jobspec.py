@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from queuectl.cli.strictjson import QUOTING, load_json
 from queuectl.clock import SYSTEM_CLOCK
 from queuectl.core.spec import FIELDS, Defaults, job_from_fields
+from queuectl.core.strictjson import QUOTING, load_json
 from queuectl.errors import InvalidInput
 
 TYPE_CHECKING = False

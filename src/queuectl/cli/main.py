@@ -37,6 +37,10 @@ COMMANDS = {
     "worker": "start, stop, restart and list workers",
     "queue": "limits, defaults, pauses and draining of whole queues",
     "schedule": "recurring jobs: add, list, pause, trigger now",
+    "dashboard": "the web page and the HTTP API",
+    "top": "the live full-screen view",
+    "metrics": "the numbers for Prometheus",
+    "stats": "throughput, success rate, wait and run times",
     "config": "get and set settings",
     "cleanup": "delete old finished jobs",
     "copy": "copy the whole queue to another store, of any engine",
@@ -61,6 +65,9 @@ ALIASES = {
     "cron": "schedule",
     "log": "logs",
     "why": "explain",
+    "serve": "dashboard",
+    "web": "dashboard",
+    "ui": "dashboard",
     "tree": "graph",
 }
 

@@ -14,7 +14,6 @@ from queuectl.cli.output import clean, is_terminal, plural, say
 from queuectl.core import states
 from queuectl.core.job import DEFAULT_QUEUE
 from queuectl.errors import StoreError
-from queuectl.selecting import in_states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ def _wait(queue: Queue, stored: Stored, options: argparse.Namespace) -> int:
         tag = tag_of(stored.name)
         say(f"\nno longer waiting; the jobs stay: queuectl wait --tag {tag}, queuectl cancel --tag {tag}")
         return _INTERRUPTED
-    counts = {state: queue.store.count(in_states(stored.jobs, (state,))) for state in states.ALL}
+    counts = {state: queue.store.count(stored.jobs.replaced(states=(state,))) for state in states.ALL}
     good = watch.is_satisfied(counts)
     if options.json:
         _print_results(queue, stored, counts, watch, options)
@@ -136,7 +135,7 @@ def _say_bad(queue: Queue, stored: Stored, counts: dict[str, int]) -> None:
     gone = max(stored.total - sum(counts.values()), 0)
     sys.stdout.flush()
     say(", ".join(parts + ([f"{gone:,} deleted meanwhile"] if gone else [])))
-    for job in queue.list(filter=in_states(stored.jobs, (states.DEAD,)), limit=_FIRST_BAD):
+    for job in queue.list(filter=stored.jobs.replaced(states=(states.DEAD,)), limit=_FIRST_BAD):
         reason = clean(job.last_error or "no reason given")
         say(f"  {clean(job.id)} is {job.state}: {reason}: {clean(job.command)}")
     if counts[states.DEAD] > _FIRST_BAD:

@@ -13,7 +13,6 @@ from queuectl.cli.output import say
 from queuectl.core import states
 from queuectl.core.halting import FAIL, NEVER, NOW, triggered
 from queuectl.outputs import stored_output
-from queuectl.selecting import in_states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,13 +66,13 @@ class Watch:
 
     def _look(self, queue: Queue) -> int:
         # First what is left: a job that ends meanwhile may then seem to be left, never to have succeeded.
-        left = queue.store.unfinished(in_states(self._jobs, _UNFINISHED))
+        left = queue.store.unfinished(self._jobs.replaced(states=_UNFINISHED))
         if self.halted and left:
             self._cancel_again(queue)
         if self._bar is None and (self._rule.when == NEVER or self.halted):
             return left
         dead, cancelled = (
-            queue.store.count(in_states(self._jobs, (s,))) for s in (states.DEAD, states.CANCELLED)
+            queue.store.count(self._jobs.replaced(states=(s,))) for s in (states.DEAD, states.CANCELLED)
         )
         ended = max(self.total - left, 0)
         completed = max(ended - dead - cancelled, 0)
@@ -89,13 +88,13 @@ class Watch:
     def _halt(self, queue: Queue) -> None:
         self.halted = True
         wanted = _UNFINISHED if self._rule.when == NOW else states.CANCELLABLE
-        count = queue.cancel_matching(in_states(self._jobs, wanted))
+        count = queue.cancel_matching(self._jobs.replaced(states=wanted))
         self._clear()
         say(f"halting ({self._rule}): {count:,} cancelled")
 
     def _cancel_again(self, queue: Queue) -> None:
         """What ran when we halted and has failed since then would be retried."""
-        waiting = in_states(self._jobs, states.CANCELLABLE)
+        waiting = self._jobs.replaced(states=states.CANCELLABLE)
         if queue.store.unfinished(waiting):
             queue.cancel_matching(waiting)
 

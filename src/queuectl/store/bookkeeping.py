@@ -1,11 +1,12 @@
 """The kept counts are put in order: mended where somebody else has changed jobs, and cleared of what is over.
 
-Keeping and reading them is left to `tallies`. All of this may be done while others go on.
+Keeping and reading them is left to `tallies`, minutes that have passed to `history`. All of this may be done
+while others go on.
 """
 
 from __future__ import annotations
 
-from queuectl.store.tallies import KEPT_MS, MINUTE_MS, NOW, TALLIES, wrong
+from queuectl.store.tallies import NOW, TALLIES, wrong
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from queuectl.store.connection import Connection, Row
 
 _CHUNK = 500
-_PASSED = 5  # minutes: clocks of machines differ, but nobody adds to these any more
 
 
 class Bookkeeping:
@@ -36,17 +36,8 @@ class Bookkeeping:
 
         return self._db.write("recount", body)
 
-    def tidy(self, now: int) -> None:
-        """Forget old minutes, have one row for each that has passed, and none for queues without jobs."""
-        minute, oldest = now // MINUTE_MS, (now - KEPT_MS) // MINUTE_MS
-        if self._db.all("SELECT 1 FROM tallies WHERE minute > 0 AND minute < ? LIMIT 1", (oldest,)):
-            self._db.write(
-                "tidy",
-                lambda _: self._db.run("DELETE FROM tallies WHERE minute > 0 AND minute < ?", (oldest,)),
-            )
-        passed = "minute > 0 AND minute < ? AND shard > 0"
-        while self._replace(passed, (minute - _PASSED,), _in_one_row) == _CHUNK:
-            pass
+    def tidy(self) -> None:
+        """Have no rows for queues without jobs."""
         for (queue,) in self._db.all(
             "SELECT queue FROM tallies WHERE minute = 0 GROUP BY queue HAVING sum(jobs) = 0"
         ):

@@ -71,14 +71,16 @@ class Coordination:
         row = self.connection.one("SELECT lease_until FROM workers WHERE id = ?", (worker_id,))
         return None if row is None else row[0]
 
-    def heartbeat(self, worker_id: str, lease_ms: int, running: int, now: int) -> Orders:
+    def heartbeat(
+        self, worker_id: str, lease_ms: int, running: int, now: int, memory_kb: int | None = None
+    ) -> Orders:
         """Renew the lease; the answer carries what others want of this worker."""
 
         def body(_: int | None) -> int:
             return self.connection.run(
-                "UPDATE workers SET lease_until = ?, seen_at = ?, running = ? "
+                "UPDATE workers SET lease_until = ?, seen_at = ?, running = ?, memory_kb = ? "
                 "WHERE id = ? AND state = 'alive'",
-                (self.lease_clock() + lease_ms, now, running, worker_id),
+                (self.lease_clock() + lease_ms, now, running, memory_kb, worker_id),
             )
 
         if not self.connection.write("heartbeat", body):

@@ -53,13 +53,22 @@ def where(filter: JobFilter, dialect: Dialect, allowed: tuple[str, ...] = ()) ->
         if value is not None:
             parts.append(condition)
             values.append(value)
-    if filter.held is not None:
-        parts.append("held IS NOT NULL" if filter.held else "held IS NULL")
+    _add_ending(filter, parts, values)
     if filter.text:
         found = [dialect.contains.format(f"lower({name})", "lower(?)") for name in ("command", "id")]
         parts.append(f"({' OR '.join(found)})")
         values += [filter.text] * 2
     return " AND ".join(parts) or "1 = 1", values
+
+
+def _add_ending(filter: JobFilter, parts: list[str], values: list[object]) -> None:
+    """What keeps them, or ended them."""
+    if filter.held is not None:
+        parts.append("held IS NOT NULL" if filter.held else "held IS NULL")
+    if filter.cause is not None:
+        for name, value in zip(("exit_code", "signal", "last_error"), filter.cause, strict=True):
+            parts.append(f"{name} IS NULL" if value is None else f"{name} = ?")
+            values += [] if value is None else [value]
 
 
 def _in_states(states: tuple[str, ...]) -> str:
@@ -78,4 +87,4 @@ def portions(filter: JobFilter) -> Iterator[JobFilter]:
         return
     ids = tuple(dict.fromkeys(filter.ids))
     for start in range(0, len(ids), MOST_IDS):
-        yield filter.with_ids(ids[start : start + MOST_IDS])
+        yield filter.replaced(ids=ids[start : start + MOST_IDS])

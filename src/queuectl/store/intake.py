@@ -80,7 +80,7 @@ class Intake:
                 some = alike(stored(jobs, arrivals), skip=skip) if arrivals or skip else [(False, jobs)]
                 for optional, part in some:
                     rows, common = rows_of(part, now)
-                    new += insert_jobs(self.connection, rows, common, skip=optional)
+                    new += insert_jobs(self.connection, rows, common, now=now, skip=optional)
             if arrivals:
                 arrivals.follow_up(self.connection, now)
             return new
@@ -115,7 +115,9 @@ def kinds_of(rows: Rows, common: Sequence[object] = ()) -> Counter[tuple[object,
     return Counter(map(_kind_of, rows))
 
 
-def insert_jobs(db: Connection, rows: Rows, common: Sequence[object] = (), *, skip: bool = False) -> int:
+def insert_jobs(
+    db: Connection, rows: Rows, common: Sequence[object] = (), *, now: int, skip: bool = False
+) -> int:
     """Insert and count them; returns how many are new. `skip` leaves out those whose id exists."""
     kinds = kinds_of(rows, common)
     if skip and len(kinds) > 1:
@@ -126,7 +128,7 @@ def insert_jobs(db: Connection, rows: Rows, common: Sequence[object] = (), *, sk
         return 0
     new = db.insert(insert_for(rows, common), rows, common=common, skip=skip)
     for (queue, state), jobs in kinds.items():
-        db.tally.add(queue, state, new if len(kinds) == 1 else jobs)
+        db.tally.enqueued(queue, state, new if len(kinds) == 1 else jobs, now)
     return new
 
 

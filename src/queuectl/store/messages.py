@@ -4,8 +4,12 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from queuectl.core.job import Job
     from queuectl.core.lifecycle import Report
+
+    Cause = tuple[int | None, int | None, str | None]  # of an end: exit code, signal, error
 
 
 class Ask:
@@ -67,6 +71,7 @@ class Worker:
         "id",
         "identity",
         "lease_until",
+        "memory_kb",
         "pid",
         "provides",
         "queues",
@@ -94,6 +99,7 @@ class Worker:
     supervisor: int | None
     control: str | None
     provides: str | None
+    memory_kb: int | None
     read_at: int  # by the lease clock, when this was read
 
     def serves(self, queue: str) -> bool:
@@ -124,7 +130,7 @@ class Orders:
 class JobFilter:
     """Which jobs are meant. Empty fields do not restrict."""
 
-    __slots__ = ("created_after", "created_before", "held", "ids", "queue", "states", "tag", "text")
+    __slots__ = ("cause", "created_after", "created_before", "held", "ids", "queue", "states", "tag", "text")
 
     def __init__(
         self,
@@ -137,6 +143,7 @@ class JobFilter:
         created_after: int | None = None,
         created_before: int | None = None,
         held: bool | None = None,
+        cause: Cause | None = None,
     ) -> None:
         self.ids = ids
         self.states = states
@@ -146,19 +153,11 @@ class JobFilter:
         self.created_after = created_after
         self.created_before = created_before
         self.held = held  # True: only held jobs, False: only others
+        self.cause = cause  # only those that ended like this
 
-    def with_ids(self, ids: tuple[str, ...]) -> JobFilter:
-        """The same restrictions, for other ids."""
-        return JobFilter(
-            ids=ids,
-            states=self.states,
-            queue=self.queue,
-            tag=self.tag,
-            text=self.text,
-            created_after=self.created_after,
-            created_before=self.created_before,
-            held=self.held,
-        )
+    def replaced(self, **changes: Any) -> JobFilter:
+        """The same restrictions but for these."""
+        return JobFilter(**{name: getattr(self, name) for name in self.__slots__} | changes)
 
 
 class Stats:

@@ -12,7 +12,7 @@ from queuectl.errors import SchemaTooNew
 from queuectl.failpoints import failpoint
 from queuectl.store.sqlite_connection import APPLICATION_ID, SqliteConnection
 
-LATEST = 3
+LATEST = 4
 
 
 def schema_version(connection: SqliteConnection) -> int:

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from queuectl.store.bookkeeping import Bookkeeping
     from queuectl.store.connection import Connection
     from queuectl.store.editing import Editing
+    from queuectl.store.history import History
     from queuectl.store.links import Links
     from queuectl.store.queues import Queues
     from queuectl.store.schedules import Schedules
@@ -22,6 +23,11 @@ class Parts:
         from queuectl.store.bookkeeping import Bookkeeping
 
         return Bookkeeping(self.connection)
+
+    def history(self) -> History:
+        from queuectl.store.history import History
+
+        return History(self.connection)
 
     def queues(self) -> Queues:
         from queuectl.store.queues import Queues

@@ -7,13 +7,14 @@ from queuectl.core.job import ATTEMPT_COLUMNS, JOB_COLUMNS, attempt_from_row, jo
 from queuectl.errors import InvalidInput
 from queuectl.store.filters import MOST_IDS, marks, portions, where
 from queuectl.store.messages import JobFilter, Stats
-from queuectl.store.tallies import FEW, KEPT_MS, MINUTE_MS, ended_since, totals
+from queuectl.store.tallies import FEW, KEPT_MS, MINUTE_MS, totals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from queuectl.core.job import Attempt, Job
+    from queuectl.store.causes import Causes
     from queuectl.store.connection import Connection
 
 _COLUMNS = ", ".join(JOB_COLUMNS)
@@ -59,7 +60,7 @@ class JobReads:
         if (filter.states or filter.queue) and not filter.ids and sort in ("created", "finished"):
             seqs = self._seqs(filter, limit + offset, after=after, sort=sort, descending=descending)
             if seqs is not None:
-                return self._these(seqs[offset:])
+                return self.by_numbers(seqs[offset:])
         if after is not None:
             condition += " AND seq < ?" if descending else " AND seq > ?"
             values.append(after)
@@ -83,7 +84,8 @@ class JobReads:
             return Pages(self.connection, filter).by_end(count, descending=descending)
         return None
 
-    def _these(self, seqs: Sequence[int]) -> list[Job]:
+    def by_numbers(self, seqs: Sequence[int]) -> list[Job]:
+        """The jobs with these, in this order."""
         found = {}
         for start in range(0, len(seqs), MOST_IDS):
             these, values = self.connection.dialect.these("seq", seqs[start : start + MOST_IDS])
@@ -110,6 +112,20 @@ class JobReads:
             f"SELECT {_ATTEMPT_COLUMNS} FROM attempts WHERE job_seq = ? ORDER BY run", (seq,)
         )
         return [attempt_from_row(row) for row in rows]
+
+    def causes(self, queue: str | None = None) -> list[Causes]:
+        """Why the dead jobs died, the most frequent cause first."""
+        from queuectl.store.causes import causes
+
+        return causes(self.connection, queue)
+
+    def ids_from(self, prefix: str, *, limit: int) -> list[str]:
+        """The ids that begin so."""
+        rows = self.connection.all(
+            "SELECT id FROM jobs WHERE id >= ? AND id < ? ORDER BY id LIMIT ?",
+            (prefix, prefix + "\x7f", limit),  # ids are ASCII, and this is behind all of it
+        )
+        return [str(row[0]) for row in rows]
 
     def unfinished(self, filter: JobFilter) -> int:
         """How many of these jobs have not ended yet."""
@@ -145,6 +161,8 @@ class JobReads:
         self, since: int, now: int, depths: Mapping[str, Mapping[str, int]], queue: str | None
     ) -> dict[str, int]:
         """Whole minutes were counted as they passed; the rows of the first one are looked at."""
+        from queuectl.store.history import ended_since
+
         minute = since // MINUTE_MS + 1 if now - since <= KEPT_MS else None
         kept = {} if minute is None else ended_since(self.connection, minute, queue)
         found = {}
@@ -177,7 +195,7 @@ class JobReads:
 
 def _is_kept(filter: JobFilter) -> bool:
     """Whether the store keeps count of these."""
-    others = filter.tag, filter.text, filter.created_after, filter.created_before, filter.held
+    others = filter.tag, filter.text, filter.created_after, filter.created_before, filter.held, filter.cause
     return not filter.ids and all(value is None for value in others)
 
 

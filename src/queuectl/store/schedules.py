@@ -204,7 +204,7 @@ class Schedules:
         new = [job for job in jobs if not known.intersection([job.id, *_parents(job)])]
         if new:
             rows = [insert_values(job, now) for job in new]
-            insert_jobs(self._db, rows, skip=True)
+            insert_jobs(self._db, rows, now=now, skip=True)
             arrivals = arrivals_of([new])
             if arrivals is not None:
                 arrivals.follow_up(self._db, now)

@@ -85,7 +85,7 @@ class ServerStore(JobWrites, JobReads, Coordination, Parts):
                 return earlier
             if arrivals is not None:
                 arrivals.make_room(self.connection, now, skip=skip)
-            new = self._insert(spool, left_out)
+            new = self._insert(spool, left_out, now)
             if arrivals is not None:
                 arrivals.follow_up(self.connection, now)
             # Jobs that may exist are skipped, and so are those of the earlier run.
@@ -101,12 +101,12 @@ class ServerStore(JobWrites, JobReads, Coordination, Parts):
                 raise _KeyTaken from None
             raise self._first_duplicate(spool) from None
 
-    def _insert(self, spool: Spool, left_out: Collection[object]) -> int:
+    def _insert(self, spool: Spool, left_out: Collection[object], now: int) -> int:
         new = 0
         for skip, part in spool:
             rows = [row for row in part if row[_ID] not in left_out] if left_out else part
             if rows:
-                new += insert_jobs(self.connection, rows, skip=skip)
+                new += insert_jobs(self.connection, rows, now=now, skip=skip)
         return new
 
     def _arrived(self, spool: Spool, left_out: Collection[object]) -> bool:

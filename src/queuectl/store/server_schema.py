@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from queuectl.store.server_connection import ServerConnection
 
-LATEST = 3
+LATEST = 4
 _LOCK_SECONDS = 60
 # A table, a column or an index that is there already, or gone already.
 _DONE_BEFORE = (1050, 1060, 1061, 1091)

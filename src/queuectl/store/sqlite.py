@@ -124,7 +124,7 @@ class SqliteStore(JobWrites, JobReads, Coordination, Parts):
                     "SELECT queue, state, count(*) FROM jobs WHERE seq > ? GROUP BY queue, state", before
                 )
             for queue, state, jobs in counted:
-                db.tally.add(queue, state, int(str(jobs)))
+                db.tally.enqueued(queue, state, int(str(jobs)), now)
             if arrivals is not None:
                 arrivals.follow_up(db, now)
             return new

@@ -16,12 +16,17 @@ if TYPE_CHECKING:
     from queuectl.store.connection import Connection, Row
 
 MINUTE_MS = 60_000
-KEPT_MS = 8 * 24 * 60 * MINUTE_MS  # for how long it is known what ended in which minute
+KEPT_MS = 175 * MINUTE_MS  # for how long it is known what ended in which minute
 FEW = 10_000  # jobs: so many are looked at in no time
 NOW = 0  # instead of a minute: jobs that are there at this moment
 # On a server each connection adds to rows of its own shard, so that workers seldom wait for each other. What
 # a shard says by itself may be below zero: only the sum over all of them counts.
 SHARDS = 16
+
+# What is counted minute by minute besides: jobs that came in.
+ENQUEUED, STARTED = "enqueued", "started"
+# By the state that a job comes into: jobs that ended, attempts that failed and are tried again, starts.
+_COUNTED = {state: state for state in (*states.TERMINAL, states.FAILED)} | {states.PROCESSING: STARTED}
 
 TALLIES = Sum("tallies", key="minute, shard, queue, state", amount="jobs")
 
@@ -55,6 +60,11 @@ class Tally:
         key = minute, queue, state
         self._changes[key] = self._changes.get(key, 0) + jobs
 
+    def enqueued(self, queue: object, state: object, jobs: int, now: int) -> None:
+        """New jobs, in this state."""
+        self.add(queue, state, jobs)
+        self.add(queue, ENQUEUED, jobs, now // MINUTE_MS)
+
     def came(self, kinds: Iterable[tuple[object, object]]) -> None:
         """A new job for each of these queues and states."""
         for queue, state in kinds:
@@ -68,8 +78,8 @@ class Tally:
         """Jobs of a queue went from one state to another."""
         self.add(queue, before, -jobs)
         self.add(queue, after, jobs)
-        if after in states.TERMINAL:
-            self.add(queue, after, jobs, now // MINUTE_MS)
+        if after in _COUNTED:
+            self.add(queue, _COUNTED[after], jobs, now // MINUTE_MS)
 
     def take(self) -> list[tuple[object, ...]]:
         """What is to be added to the store. In one order everywhere, so that two who do this never wait for
@@ -95,16 +105,6 @@ def totals(connection: Connection, queue: str | None = None) -> dict[str, dict[s
     ):
         found.setdefault(str(name), {})[str(state)] = int(str(jobs))
     return found
-
-
-def ended_since(connection: Connection, minute: int, queue: str | None = None) -> dict[str, int]:
-    """By state, from the beginning of that minute on."""
-    condition, values = ("", ()) if queue is None else (" AND queue = ?", (queue,))
-    rows = connection.all(
-        f"SELECT state, sum(jobs) FROM tallies WHERE minute >= ?{condition} GROUP BY state",
-        (minute, *values),
-    )
-    return {str(state): int(str(jobs)) for state, jobs in rows}
 
 
 def wrong(connection: Connection) -> Sequence[Row]:

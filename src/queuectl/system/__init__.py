@@ -33,6 +33,7 @@ if sys.platform == "linux" and os.environ.get("QUEUECTL_PORTABLE") != "1":
         kin,
         kin_of_many,
         liveness,
+        resident_kb,
         signal_process,
     )
 else:
@@ -45,6 +46,7 @@ else:
         kin,
         kin_of_many,
         liveness,
+        resident_kb,
         signal_process,
     )
 
@@ -70,6 +72,7 @@ __all__ = [
     "kin_of_many",
     "liveness",
     "load_average",
+    "resident_kb",
     "signal_name",
     "signal_process",
 ]

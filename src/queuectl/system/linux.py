@@ -169,3 +169,12 @@ def _check_and_kill(identity: Identity, signum: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def resident_kb() -> int | None:
+    """What this process holds of the memory."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+    except (OSError, ValueError, IndexError):
+        return None

@@ -145,3 +145,13 @@ def _token_of(process: psutil.Process) -> str | None:
         return process.environ().get(TOKEN_VARIABLE)
     except (psutil.NoSuchProcess, psutil.AccessDenied):
         return None
+
+
+def resident_kb() -> int | None:
+    """What this process holds of the memory."""
+    import psutil
+
+    try:
+        return int(psutil.Process().memory_info().rss // 1024)
+    except psutil.Error:
+        return None

@@ -1,4 +1,4 @@
-"""Keeps the store's counts of jobs small: a few rows, however long it is in use."""
+"""Keeps the store's counts of jobs small, and its past: a few rows, however long it is in use."""
 
 from __future__ import annotations
 
@@ -7,18 +7,25 @@ if TYPE_CHECKING:
     from queuectl.config.settings import Settings
     from queuectl.store.api import Store
 
-_EVERY_MS = 600_000
+_TIDY_MS = 600_000
+_SAMPLE_MS = 60_000
 
 
 class Bookkeeper:
     """Called at every heartbeat; works once in a while, and not at once: some workers live but briefly."""
 
     def __init__(self) -> None:
-        self._next: int | None = None
+        self._tidy_at: int | None = None
+        self._minute: int | None = None
 
     def __call__(self, store: Store, settings: Settings, now: int) -> None:  # noqa: ARG002
-        if self._next is not None and now >= self._next:
-            store.bookkeeping().tidy(now)
-        elif self._next is not None:
-            return
-        self._next = now + _EVERY_MS
+        minute = now // _SAMPLE_MS
+        if self._minute is not None and minute != self._minute:
+            store.history().sample(now)
+        self._minute = minute
+        if self._tidy_at is None:
+            self._tidy_at = now + _TIDY_MS
+        elif now >= self._tidy_at:
+            store.history().fold(now)
+            store.bookkeeping().tidy()
+            self._tidy_at = now + _TIDY_MS

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 
+from queuectl import system
 from queuectl.errors import InvalidInput, StoreError, WorkerFenced
 from queuectl.events import emit
 from queuectl.failpoints import failpoint
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from queuectl.config.settings import Settings
     from queuectl.store.api import Store
     from queuectl.store.messages import Orders
+    from queuectl.worker.measures import Measures
 
     Upkeep = Callable[[Store, Settings, int], object]
     LoadSettings = Callable[[Store], Settings]
@@ -40,13 +42,15 @@ class Heart(threading.Thread):
         clock: Clock,
         wake: Callable[[], None],
         upkeep: Sequence[Upkeep],
+        measures: Measures,
     ) -> None:
         super().__init__(name="heart", daemon=True)
         self._open_store = open_store
         self._load = load
         self._clock = clock
         self._wake = wake
-        self._upkeep = upkeep
+        self._upkeep = [*upkeep, measures]
+        self._measures = measures
         self._now = threading.Event()
         self._lock = threading.Lock()  # of what belongs to one incarnation
         self._ending = False
@@ -89,6 +93,7 @@ class Heart(threading.Thread):
                     if self._now.is_set():
                         self._now.clear()
                         self._next_beat = 0.0
+                self._measures.flush(store, self._clock.now())
             finally:
                 store.close()
         except BaseException as error:  # a bug or a lost store file must end the worker, not only this thread
@@ -130,7 +135,9 @@ class Heart(threading.Thread):
     def _beat(self, store: Store, worker_id: str) -> None:
         began = self._clock.monotonic()
         failpoint("heartbeat.before")
-        orders = store.heartbeat(worker_id, self.settings.worker_lease, self.running, self._clock.now())
+        orders = store.heartbeat(
+            worker_id, self.settings.worker_lease, self.running, self._clock.now(), system.resident_kb()
+        )
         failpoint("heartbeat.after")
         if worker_id == self.worker_id:
             # Counted from the beginning: the store may have taken its time to answer.

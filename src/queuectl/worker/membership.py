@@ -58,6 +58,7 @@ class Membership:
         worker.supervisor = self._supervisor
         worker.control = None
         worker.provides = self._provides
+        worker.memory_kb = None
         store.register(worker, lease_ms)
 
     def close(self) -> None:

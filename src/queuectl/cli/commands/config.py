@@ -6,7 +6,7 @@ from queuectl.cli.options import open_queue, parser, subcommand
 from queuectl.cli.output import clean, plural, print_json, print_table, say
 from queuectl.config import sources
 from queuectl.config.settings import KEYS
-from queuectl.core.job import plain_number, seconds
+from queuectl.config.values import Value
 from queuectl.errors import InvalidInput, NotFound
 
 TYPE_CHECKING = False
@@ -39,9 +39,6 @@ _EXAMPLES = """
 _HEADER = ("KEY", "VALUE", "ORIGIN", "MEANING")
 _ALIASES = {"show": "list", "ls": "list", "delete": "unset", "rm": "unset"}
 
-# How a key shows its value tells a duration from a number; durations are seconds in JSON.
-_AS_DURATION = KEYS["kill-grace"].show
-
 
 def build_parser() -> Parser:
     return parser("config", _ABOUT, _EXAMPLES)
@@ -52,29 +49,6 @@ def main(words: list[str]) -> int:
     if name is None and {"-h", "--help"} & set(rest):
         build_parser().parse_args(rest)
     return _COMMANDS[name or "list"](rest)
-
-
-class Value:
-    """A setting as it is in force."""
-
-    __slots__ = ("key", "origin", "text")
-
-    def __init__(self, key: Key, gathered: dict[str, tuple[str, str]]) -> None:
-        self.key = key
-        self.text, self.origin = gathered.get(key.name, (key.default, sources.DEFAULT))
-
-    def shown(self, name: str | None = None) -> str:
-        return sources.from_stored(name or self.key.name, self.text)
-
-    def to_dict(self, name: str | None = None) -> dict[str, object]:
-        value = self.key.parse(self.text, self.key.name)
-        if name is not None and sources.counts_attempts(name):
-            value = int(self.shown(name))
-        elif self.key.show is _AS_DURATION and isinstance(value, int):
-            value = seconds(value)
-        elif isinstance(value, float):
-            value = plain_number(value)
-        return {"value": value, "origin": self.origin}
 
 
 def _in_force(queue: Queue, key: Key) -> Value:

@@ -9,7 +9,6 @@ from queuectl.cli.output import is_terminal, say
 from queuectl.cli.selection import add_filters, filter_from, has_filter
 from queuectl.core.states import DEAD
 from queuectl.errors import Refused
-from queuectl.selecting import in_states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def _list(words: list[str]) -> int:
     add_paging(options_of)
     options = options_of.parse_args(words)
     with open_queue(options) as queue:
-        wanted = in_states(filter_from(options, now=queue.clock.now()), (DEAD,))
+        wanted = filter_from(options, now=queue.clock.now()).replaced(states=(DEAD,))
         if not print_jobs(queue, wanted, options, header=_HEADER, row=_row):
             say("no dead jobs match" if has_filter(options) else "no dead jobs")
     return 0

@@ -11,7 +11,6 @@ from queuectl.cli.selection import add_filters, filter_from, has_filter
 from queuectl.core import states
 from queuectl.errors import InvalidInput
 from queuectl.queue import JobFilter
-from queuectl.selecting import in_states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,10 +87,10 @@ def _wait(queue: Queue, filters: list[JobFilter], timeout: float | None) -> bool
         for group in filters:
             left = None if deadline is None else max(deadline - queue.clock.monotonic(), 0.0)
             # Named states let the store use its indexes instead of walking over what has ended.
-            for unfinished in queue.watch(in_states(group, _UNFINISHED), timeout=left):
+            for unfinished in queue.watch(group.replaced(states=_UNFINISHED), timeout=left):
                 if progress is not None:
                     progress(unfinished)
-            if unfinished and queue.store.unfinished(in_states(group, _UNFINISHED)):
+            if unfinished and queue.store.unfinished(group.replaced(states=_UNFINISHED)):
                 return False
     finally:
         if progress is not None:
@@ -115,7 +114,8 @@ def _progress_line() -> Callable[[int], None]:
 
 def _result(queue: Queue, filters: list[JobFilter], *, total: int, in_time: bool, as_json: bool) -> int:
     counts = {
-        state: sum(queue.store.count(in_states(group, (state,))) for group in filters) for state in states.ALL
+        state: sum(queue.store.count(group.replaced(states=(state,))) for group in filters)
+        for state in states.ALL
     }
     # Jobs that came meanwhile count as well; those that were deleted have an end that nobody knows.
     gone = max(total - sum(counts.values()), 0)
@@ -137,6 +137,6 @@ def _result(queue: Queue, filters: list[JobFilter], *, total: int, in_time: bool
 def _say_bad(queue: Queue, filters: list[JobFilter], counts: dict[str, int], gone: int) -> None:
     parts = [f"{counts[state]:,} {state}" for state in states.TERMINAL if counts[state]]
     say(", ".join(parts + ([f"{gone:,} deleted meanwhile"] if gone else [])))
-    bad = in_states(filters[0], (states.DEAD, states.CANCELLED))
+    bad = filters[0].replaced(states=(states.DEAD, states.CANCELLED))
     for job in queue.list(filter=bad, limit=_FIRST_BAD, descending=True):
         say(f"  {clean(job.id)} is {job.state}: {clean(job.last_error or 'no reason given')}")

@@ -1,0 +1,69 @@
+"""The last hours and days of a queue, step by step: what its graphs show."""
+
+from __future__ import annotations
+
+from queuectl.core import states
+from queuectl.core.measures import RUN, WAIT, classes, percentile
+from queuectl.store.history import HOUR, MINUTE, SAMPLES, TEN, depth_of
+from queuectl.store.tallies import ENQUEUED, MINUTE_MS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from queuectl.queue import Queue
+
+__all__ = ["RANGES", "history"]
+
+
+class Range:
+    """How far back, and in which steps; both in minutes."""
+
+    __slots__ = ("span", "step", "whole")
+
+    def __init__(self, whole: int, step: int, span: int) -> None:
+        self.whole = whole
+        self.step = step
+        self.span = span  # of the rows that it is made of
+
+
+RANGES = {
+    "1h": Range(60, 1, MINUTE),
+    "24h": Range(24 * 60, 10, TEN),
+    "7d": Range(7 * 24 * 60, 60, HOUR),
+    "30d": Range(30 * 24 * 60, 240, HOUR),
+}
+_FLOWS = (states.COMPLETED, states.DEAD, states.FAILED, states.CANCELLED, ENQUEUED)
+_DEPTHS = (*(s for s in states.ALL if s not in states.TERMINAL), states.DEAD)
+
+
+def history(queue: Queue, range_name: str, name: str | None = None) -> dict[str, object]:
+    """Arrays of one length, oldest first; None where nothing is known."""
+    chosen = RANGES[range_name]
+    last = queue.clock.now() // MINUTE_MS // chosen.step * chosen.step
+    first = last - chosen.whole + chosen.step
+    starts = list(range(first, last + 1, chosen.step))
+    steps: dict[int, dict[str, int]] = {start: {} for start in starts}
+    for start, kind, amount in queue.store.history().series(chosen.span, first, name):
+        step = steps.get(start // chosen.step * chosen.step)
+        if step is not None:
+            step[kind] = step.get(kind, 0) + amount
+    found = list(steps.values())
+    return {
+        "range": range_name,
+        "queue": name,
+        "step_seconds": chosen.step * 60,
+        "times": [start * 60 for start in starts],
+        **{kind: [step.get(kind, 0) for step in found] for kind in _FLOWS},
+        "depth": {state: [_depth(step, state) for step in found] for state in _DEPTHS},
+        **{
+            what: {
+                name: [percentile(classes(what, step), share) for step in found]
+                for name, share in (("p50", 0.5), ("p95", 0.95))
+            }
+            for what in (WAIT, RUN)
+        },
+    }
+
+
+def _depth(step: dict[str, int], state: str) -> float | None:
+    samples = step.get(SAMPLES, 0)
+    return round(step.get(depth_of(state), 0) / samples, 1) if samples else None

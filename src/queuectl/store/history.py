@@ -1,0 +1,170 @@
+"""The past, in rows that stand for a minute, ten, an hour, a day, or for ever; for each queue and for all.
+
+What transactions count minute by minute (`tallies`) is moved here when the minute has passed, and added to
+every span at once. So a row that comes late is not lost, and nothing is counted twice.
+"""
+
+from __future__ import annotations
+
+from queuectl.store.dialect import Insert, Sum
+from queuectl.store.tallies import MINUTE_MS, totals
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from queuectl.store.connection import Connection, Row
+
+MINUTE, TEN, HOUR, DAY, EVER = 1, 10, 60, 1440, 0
+SPANS = (MINUTE, TEN, HOUR, DAY, EVER)
+ALL = ""  # instead of a queue
+# For how many minutes rows are kept: of a single queue, and of all together. Days are kept for ever.
+_KEPT = {MINUTE: (180, 180), TEN: (1_600, 1_600), HOUR: (8 * DAY, 32 * DAY)}
+PASSED = 5  # minutes: clocks of machines differ, but hardly anybody adds to these any more
+_CHUNK = 500
+
+SAMPLES = "samples"  # how many samples of the depth a row holds the sum of
+HISTORY = Sum("history", key="span, queue, start, kind", amount="amount")
+_MARK = Insert("history", ("span", "queue", "start", "kind", "amount"), key="span, queue, start, kind")
+
+
+def depth_of(state: str) -> str:
+    return f"depth {state}"
+
+
+class History:
+    """Over a store's connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    # --- write ------------------------------------------------------------------------------------
+
+    def fold(self, now: int) -> None:
+        """Move what was counted in minutes that have passed, and forget what is too old."""
+        minute = now // MINUTE_MS
+        while self._fold_some(minute - PASSED) == _CHUNK:
+            pass
+        self._forget(minute)
+
+    def _fold_some(self, before: int) -> int:
+        db = self._db
+
+        def look(lock: str) -> list[Row]:
+            return list(
+                db.all(
+                    "SELECT minute, shard, queue, state, jobs FROM tallies WHERE minute > 0 AND minute < ? "
+                    f"ORDER BY minute, shard, queue, state LIMIT ?{lock}",
+                    (before, _CHUNK),
+                )
+            )
+
+        def body(_: int | None) -> int:
+            rows = look(db.dialect.hold)
+            for row in rows:
+                # One by one: what comes in late meanwhile is not ours to delete.
+                db.run(
+                    "DELETE FROM tallies WHERE minute = ? AND shard = ? AND queue = ? AND state = ?", row[:4]
+                )
+            if rows:
+                db.sum(HISTORY, spread((int(str(m)), q, k, int(str(n))) for m, _, q, k, n in rows))
+            return len(rows)
+
+        return db.write("fold", body) if look("") else 0
+
+    def _forget(self, minute: int) -> None:
+        for span, (of_queue, of_all) in _KEPT.items():
+            self._delete("span = ? AND queue <> '' AND start < ?", span, minute - of_queue)
+            self._delete("span = ? AND queue = '' AND start < ?", span, minute - of_all)
+
+    def _delete(self, condition: str, *values: int) -> None:
+        db = self._db
+        if db.all(f"SELECT 1 FROM history WHERE {condition} LIMIT 1", values):
+            db.write("forget", lambda _: db.run(f"DELETE FROM history WHERE {condition}", values))
+
+    def sample(self, now: int) -> bool:
+        """Note how many jobs there are, once a minute; False if somebody has done it."""
+        db, minute = self._db, now // MINUTE_MS
+        key = (MINUTE, ALL, minute, SAMPLES)
+        done = "SELECT 1 FROM history WHERE span = ? AND queue = ? AND start = ? AND kind = ?"
+        if db.all(done, key):
+            return False
+
+        def body(_: bool | None) -> bool:
+            if not db.insert(_MARK, [(*key, 0)], skip=True):
+                return False
+            found = totals(db)
+            rows: list[tuple[int, object, object, int]] = [
+                (minute, queue, depth_of(state), jobs)
+                for queue, counts in found.items()
+                for state, jobs in counts.items()
+            ]
+            rows += [(minute, queue, SAMPLES, 1) for queue in (*found, ALL)]
+            db.sum(HISTORY, [row for row in spread(rows) if row[0] != EVER])
+            return True
+
+        return bool(db.write("sample", body))
+
+    def measured(self, amounts: Sequence[tuple[object, object, int]], now: int) -> None:
+        """What a worker has measured since it last said so: queue, kind, amount."""
+
+        def body(_: None) -> None:
+            for queue, kind, amount in amounts:
+                self._db.tally.add(queue, kind, amount, now // MINUTE_MS)
+
+        if amounts:
+            self._db.write("measure", body)
+
+    # --- read -------------------------------------------------------------------------------------
+
+    def series(self, span: int, since: int, queue: str | None = None) -> list[tuple[int, str, int]]:
+        """From that minute on: the first minute of each span, the kind, the amount."""
+        restricted, values = ("", ()) if queue is None else (" AND queue = ?", (queue,))
+        rows = self._db.all(
+            "SELECT start, kind, sum(amount) FROM ("
+            "SELECT start, kind, amount FROM history WHERE span = ? AND queue = ? AND start >= ? "
+            f"UNION ALL SELECT minute AS start, state AS kind, jobs AS amount FROM tallies "
+            f"WHERE minute > 0 AND minute >= ?{restricted}) AS both_parts GROUP BY start, kind",
+            (span, queue or ALL, since, since, *values),
+        )
+        sums: dict[tuple[int, str], int] = {}
+        for start, kind, amount in rows:
+            key = int(str(start)) // span * span, str(kind)
+            sums[key] = sums.get(key, 0) + int(str(amount))
+        return [(start, kind, amount) for (start, kind), amount in sorted(sums.items())]
+
+    def ever(self) -> list[tuple[str, str, int]]:
+        """Queue, kind and amount since the store has kept count."""
+        rows = self._db.all(
+            "SELECT queue, kind, sum(amount) FROM ("
+            "SELECT queue, kind, amount FROM history WHERE span = 0 AND queue <> '' "
+            "UNION ALL SELECT queue, state AS kind, jobs AS amount FROM tallies WHERE minute > 0"
+            ") AS both_parts GROUP BY queue, kind ORDER BY queue, kind"
+        )
+        return [(str(queue), str(kind), int(str(amount))) for queue, kind, amount in rows]
+
+
+def spread(rows: Iterable[tuple[int, object, object, int]]) -> list[tuple[object, ...]]:
+    """Minute, queue, kind and amount, for every span and for all queues together. In one order everywhere."""
+    sums: dict[tuple[int, str, int, str], int] = {}
+    for minute, queue, kind, amount in rows:
+        for span in SPANS:
+            start = minute // span * span if span else 0
+            # Samples of several queues at one moment are one of all.
+            for name in {str(queue)} if kind == SAMPLES else {str(queue), ALL}:
+                key = span, name, start, str(kind)
+                sums[key] = sums.get(key, 0) + amount
+    return [(*key, amount) for key, amount in sorted(sums.items()) if amount]
+
+
+def ended_since(db: Connection, minute: int, queue: str | None) -> dict[str, int]:
+    """By kind, from the beginning of that minute on: what has passed, and what has not been moved yet."""
+    restricted, values = ("", ()) if queue is None else (" AND queue = ?", (queue,))
+    rows = db.all(
+        "SELECT kind, sum(amount) FROM ("
+        "SELECT kind, amount FROM history WHERE span = 1 AND queue = ? AND start >= ? "
+        f"UNION ALL SELECT state AS kind, jobs AS amount FROM tallies WHERE minute >= ?{restricted}"
+        ") AS both_parts GROUP BY kind",
+        (queue or ALL, minute, minute, *values),
+    )
+    return {str(kind): int(str(amount)) for kind, amount in rows}

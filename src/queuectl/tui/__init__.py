@@ -1,0 +1,1 @@
+"""The live full-screen view of a queue; needs the extra `tui`."""

@@ -1,0 +1,188 @@
+"""Jobs over HTTP: bring in, look at, change, delete one."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query
+from fastapi.responses import JSONResponse
+
+from queuectl import editing
+from queuectl.core.job import Job
+from queuectl.core.spec import job_from_fields
+from queuectl.documents import command_line, job_document
+from queuectl.errors import DuplicateId, InvalidInput
+from queuectl.explaining import explain_job
+from queuectl.queue import Queue
+from queuectl.store.messages import JobFilter
+from queuectl.web import models
+from queuectl.web.problems import Problem
+from queuectl.web.reading import (
+    FromPool,
+    JsonObject,
+    QueryFilter,
+    decode_cursor,
+    encode_cursor,
+    take,
+)
+
+router = APIRouter(tags=["jobs"])
+MOST_IN_BATCH = 100_000
+
+
+@router.post("/jobs", status_code=201, **models.gives(models.Job, 201, 200, body=models.JOB_FIELDS))
+def enqueue(
+    pool: FromPool,
+    body: JsonObject,
+    idempotency_key: Annotated[str | None, Header(max_length=255)] = None,
+) -> JSONResponse:
+    """Store a job. With an Idempotency-Key the same request, sent again, gives the same job."""
+    with pool.queue() as queue:
+        if idempotency_key:
+            job, new = _once(queue, body, idempotency_key)
+        else:
+            job, new = _stored(queue, body), True
+        headers = {"Location": f"/api/v1/jobs/{job.id}"} | ({} if new else {"Idempotency-Replayed": "true"})
+        return JSONResponse(job.to_dict(), 201 if new else 200, headers)
+
+
+def _stored(queue: Queue, fields: dict[str, Any]) -> Job:
+    new = job_from_fields(fields, queue.defaults())
+    queue.enqueue_jobs([new])
+    assert new.id is not None
+    return queue.get(new.id)
+
+
+def _once(queue: Queue, body: dict[str, Any], key: str) -> tuple[Job, bool]:
+    """The id is made of the key, so that the store itself refuses a second job, whoever crashes when."""
+    if "id" in body:
+        raise InvalidInput("both an id and an Idempotency-Key are given", "give one of the two")
+    prefix = "once-" + sha256(key.encode("utf-8", "replace")).hexdigest()[:24] + "-"
+    id = prefix + sha256(repr(sorted(body.items())).encode("utf-8", "replace")).hexdigest()[:16]
+    known = queue.store.ids_from(prefix, limit=1)
+    if known and known[0] != id:
+        raise Problem(422, "idempotency_key_reused", "this Idempotency-Key came with another request before")
+    if known:
+        return queue.get(id), False
+    try:
+        return _stored(queue, {**body, "id": id}), True
+    except DuplicateId:
+        return queue.get(id), False
+
+
+@router.post("/jobs/batch", status_code=201, **models.gives(models.Ids, 201, body=models.BATCH))
+def enqueue_many(pool: FromPool, body: JsonObject) -> JSONResponse:
+    """Store many jobs, all or none; each is an object of fields or a shell line."""
+    jobs, if_exists = take(body, jobs=list, if_exists=str)
+    if not jobs:
+        raise InvalidInput("there are no jobs", 'like {"jobs": ["echo one", {"command": "echo two"}]}')
+    if len(jobs) > MOST_IN_BATCH:
+        raise Problem(413, "too_large", f"at most {MOST_IN_BATCH:,} jobs at once", "send them in parts")
+    with pool.queue() as queue:
+        ids = queue.enqueue_many(jobs, if_exists=if_exists or "fail")
+    return JSONResponse({"count": len(ids), "ids": ids}, 201)
+
+
+@router.get("/jobs", **models.gives(models.Page))
+def list_jobs(
+    pool: FromPool,
+    filter: QueryFilter,
+    sort: Annotated[str, Query(pattern="^(created|updated|finished|priority|due|id)$")] = "created",
+    reverse: bool = False,
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    count: Annotated[bool, Query(description="say how many there are in all")] = False,
+) -> JSONResponse:
+    """A page of jobs, the oldest first; `next` leads to the following one."""
+    key = "after" if sort == "created" else "offset"
+    at = decode_cursor(cursor, key)
+    with pool.queue() as queue:
+        jobs = queue.store.page(
+            filter,
+            limit=limit + 1,
+            after=at if key == "after" else None,
+            offset=0 if key == "after" else at or 0,
+            sort=sort,
+            descending=reverse,
+        )
+        total = queue.store.count(filter) if count else None
+    more, jobs = len(jobs) > limit, jobs[:limit]
+    following = None
+    if more:
+        following = encode_cursor({key: jobs[-1].seq if key == "after" else (at or 0) + limit})
+    return JSONResponse({"jobs": [job.to_dict() for job in jobs], "next": following, "total": total})
+
+
+@router.get("/jobs/{id}", **models.gives(models.JobDocument))
+def show(pool: FromPool, id: str) -> JSONResponse:
+    """Everything about a job, with every attempt."""
+    with pool.queue() as queue:
+        return JSONResponse(shown(queue, queue.get(id)))
+
+
+def shown(queue: Queue, job: Job) -> dict[str, object]:
+    return {**job_document(queue, job), "command_line": command_line(job)}
+
+
+@router.patch("/jobs/{id}", **models.gives(models.Job, body=models.CHANGES))
+def change(pool: FromPool, id: str, body: JsonObject) -> JSONResponse:
+    """Change a job that waits; null takes a field away."""
+    with pool.queue() as queue:
+        changes = editing.Changes(body, queue.defaults(cwd="/"))
+        return JSONResponse(editing.edit(queue, id, changes).to_dict())
+
+
+@router.delete("/jobs/{id}", **models.gives(models.Deleted))
+def delete(pool: FromPool, id: str) -> JSONResponse:
+    """Delete a job that does not run, with its attempts and output."""
+    with pool.queue() as queue:
+        queue.remove(id)
+    return JSONResponse({"deleted": 1})
+
+
+@router.post("/jobs/{id}/cancel", **models.gives(models.Job))
+def cancel(pool: FromPool, id: str) -> JSONResponse:
+    """Stop a job; of one that runs, its worker is asked to end it."""
+    with pool.queue() as queue:
+        queue.cancel(id)
+        return JSONResponse(queue.get(id).to_dict())
+
+
+@router.post("/jobs/{id}/retry", **models.gives(models.Job))
+def retry(pool: FromPool, id: str) -> JSONResponse:
+    """Run a dead, cancelled or failed job again now."""
+    with pool.queue() as queue:
+        return JSONResponse(queue.retry(id).to_dict())
+
+
+@router.post("/jobs/{id}/hold", **models.gives(models.Job))
+def hold(pool: FromPool, id: str) -> JSONResponse:
+    """Do not run a job until it is released."""
+    with pool.queue() as queue:
+        return JSONResponse(editing.hold(queue, id).to_dict())
+
+
+@router.post("/jobs/{id}/release", **models.gives(models.Job))
+def release(pool: FromPool, id: str) -> JSONResponse:
+    """Let a held job go on."""
+    with pool.queue() as queue:
+        return JSONResponse(editing.release(queue, id).to_dict())
+
+
+@router.get("/jobs/{id}/attempts", **models.gives(models.Attempts))
+def attempts(pool: FromPool, id: str) -> JSONResponse:
+    """Every attempt at a job that is over, oldest first."""
+    with pool.queue() as queue:
+        found = queue.attempts(queue.get(id))
+    return JSONResponse({"attempts": [attempt.to_dict() for attempt in found]})
+
+
+@router.get("/jobs/{id}/explain", **models.gives(models.Explanation))
+def explain(pool: FromPool, id: str) -> JSONResponse:
+    """Why a job does not run, or how it ended."""
+    with pool.queue() as queue:
+        return JSONResponse(explain_job(queue, id).to_dict())
+
+
+__all__ = ["JobFilter", "router", "shown"]

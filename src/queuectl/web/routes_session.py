@@ -1,0 +1,69 @@
+"""Coming in with a browser: a one-time code or a token becomes a cookie that no script can read."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+
+from queuectl import __version__
+from queuectl.errors import InvalidInput
+from queuectl.web import models
+from queuectl.web.problems import Problem
+from queuectl.web.reading import FromPool, JsonObject, take
+from queuectl.web.tokens import Grant
+
+router = APIRouter(tags=["session"])
+_SECONDS = 12 * 3600
+
+
+@router.post("/session", **models.gives(models.Session, body=models.LOGIN))
+def come_in(request: Request, pool: FromPool, body: JsonObject) -> JSONResponse:
+    """With the code of the link that the server printed, or with a token."""
+    token, code = take(body, token=str, code=str)
+    if (token is None) == (code is None):
+        raise InvalidInput("a token or a code is needed", 'like {"token": "…"}')
+    state = request.app.state
+    client = request.client.host if request.client else ""
+    state.guard.check_failures(client)
+    grant = state.tokens.redeem(code) if code is not None else state.tokens.check(token)
+    if grant is None:
+        state.guard.note_failure(client)
+        raise Problem(401, "unauthorized", "this is not known here", "a link works once, for 15 minutes")
+    response = JSONResponse(_document(request, pool, grant))
+    response.set_cookie(
+        state.guard.cookie,
+        state.tokens.session(grant),
+        max_age=_SECONDS,
+        httponly=True,
+        samesite="strict",
+        secure=state.secure,
+        path="/",
+    )
+    return response
+
+
+@router.get("/session", **models.gives(models.Session))
+def who(request: Request, pool: FromPool) -> JSONResponse:
+    """What this token may do, and where it is."""
+    grant = request.state.grant
+    assert isinstance(grant, Grant)
+    return JSONResponse(_document(request, pool, grant))
+
+
+@router.delete("/session", status_code=204, **models.gives_nothing())
+def leave(request: Request) -> Response:
+    response = Response(status_code=204)
+    response.delete_cookie(request.app.state.guard.cookie, path="/", httponly=True, samesite="strict")
+    return response
+
+
+def _document(request: Request, pool: FromPool, grant: Grant) -> dict[str, object]:
+    with pool.queue() as queue:
+        location = queue.store.location
+    return {
+        "scope": grant.scope,
+        "version": __version__,
+        "store": location.shown,
+        "engine": location.engine,
+        "read_only": bool(request.app.state.read_only),
+    }

@@ -1,0 +1,48 @@
+"""The numbers: of this moment, and of the last hours and days."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from fastapi.responses import JSONResponse
+
+from queuectl import __version__
+from queuectl.core import states
+from queuectl.history import RANGES, history
+from queuectl.overview import Overview
+from queuectl.queue import Queue
+from queuectl.web import models
+from queuectl.web.reading import FromPool
+
+router = APIRouter(tags=["stats"])
+_HOUR_MS = 3_600_000
+QueueName = Annotated[str | None, Query(max_length=200)]
+
+
+@router.get("/stats", **models.gives(models.Stats))
+def stats(pool: FromPool, queue: QueueName = None) -> JSONResponse:
+    """Jobs by state, workers, how long the oldest waits, how fast it goes."""
+    with pool.queue() as opened:
+        return JSONResponse(stats_document(opened, queue))
+
+
+def stats_document(queue: Queue, name: str | None) -> dict[str, object]:
+    ended = queue.stats(window_ms=_HOUR_MS, queue=name).finished_recently
+    return {
+        **Overview(queue, name).to_dict(),
+        "failed_last_hour": ended[states.DEAD],
+        "completed_last_hour": ended[states.COMPLETED],
+        "version": __version__,
+    }
+
+
+@router.get("/history", **models.gives(models.History))
+def past(
+    pool: FromPool,
+    range: Annotated[str, Query(pattern=f"^({'|'.join(RANGES)})$")] = "1h",
+    queue: QueueName = None,
+) -> JSONResponse:
+    """What ended and came in, how many waited and for how long, step by step."""
+    with pool.queue() as opened:
+        return JSONResponse(history(opened, range, queue))

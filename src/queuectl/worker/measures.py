@@ -1,0 +1,83 @@
+"""What a worker measures of its jobs: gathered in memory, stored now and then by its heart.
+
+A worker that is killed takes the last seconds of it along; what counts exactly is kept by the transactions.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from queuectl.core.measures import RUN, WAIT, class_of, kind_of_class, sum_kind
+from queuectl.core.outcome import UNSTARTED
+from queuectl.events import subscribe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from queuectl.config.settings import Settings
+    from queuectl.core.job import Job
+    from queuectl.core.lifecycle import Report
+    from queuectl.store.api import Store
+
+RESCUED, STALE, STORE_ERRORS = "rescued", "stale", "store errors"
+OF_ALL = "-"  # what belongs to no queue: none can have this name
+_EVERY_MS = 5_000
+
+
+class Measures:
+    """Hears events; as upkeep, stores what it has gathered."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # the loop measures, the heart stores
+        self._amounts: dict[tuple[str, str], int] = {}
+        self._next = 0
+        self._leave = subscribe(self._hear)
+
+    def _hear(self, name: str, fields: dict[str, object]) -> None:
+        if name == "job.ended":
+            self._ended(fields["job"], fields["report"])  # type: ignore[arg-type]
+        elif name == "worker.rescued":
+            self._add(OF_ALL, RESCUED, int(str(fields["jobs"])))
+        elif name == "job.stale":
+            self._add(OF_ALL, STALE, 1)
+        elif name in ("store.retried", "store.away", "heart.failed"):
+            self._add(OF_ALL, STORE_ERRORS, 1)
+        elif name == "worker.stopped":
+            self._leave()
+
+    def _ended(self, job: Job, report: Report) -> None:
+        outcome = report.outcome
+        if outcome.started_at is None or outcome.kind == UNSTARTED:
+            return
+        run = max(outcome.finished_at - outcome.started_at, 0)
+        wait = max(outcome.started_at - max(job.run_at, job.created_at), 0)
+        queue = job.queue
+        with self._lock:
+            amounts = self._amounts
+            for what, ms in ((WAIT, wait), (RUN, run)):
+                key = queue, kind_of_class(what, class_of(ms))
+                amounts[key] = amounts.get(key, 0) + 1
+                key = queue, sum_kind(what)
+                amounts[key] = amounts.get(key, 0) + ms
+
+    def _add(self, queue: str, kind: str, amount: int) -> None:
+        with self._lock:
+            self._amounts[queue, kind] = self._amounts.get((queue, kind), 0) + amount
+
+    def __call__(self, store: Store, settings: Settings, now: int) -> None:  # noqa: ARG002
+        if now >= self._next:
+            self._next = now + _EVERY_MS
+            self.flush(store, now)
+
+    def flush(self, store: Store, now: int) -> None:
+        """Store what there is."""
+        with self._lock:
+            amounts, self._amounts = self._amounts, {}
+        if not amounts:
+            return
+        try:
+            store.history().measured([(*key, amount) for key, amount in amounts.items()], now)
+        except BaseException:
+            with self._lock:  # for the next time
+                for key, amount in amounts.items():
+                    self._amounts[key] = self._amounts.get(key, 0) + amount
+            raise
