@@ -33,6 +33,7 @@ check: $(STAMP) ## format, lint, types, import directions, docs, work counted fo
 	$(BIN)/python -m mypy --strict src tools bench
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_docs.py
+	$(BIN)/python tools/make_api_docs.py --check
 	$(BIN)/python tools/check_work.py
 
 servers: $(STAMP) ## PostgreSQL and MariaDB for the tests: installed if they are neither here nor running

@@ -17,7 +17,10 @@ from bench import machine, report
 from bench.keeping import Run, keep, last
 from bench.table import print_table
 
-SHORT = ("throughput", "enqueue", "store", "latency", "memory", "servers", "conditions", "disk", "idle")
+SHORT = (
+    *("throughput", "enqueue", "store", "latency", "memory", "servers", "conditions", "disk", "idle"),
+    "web",
+)
 LONG = ("growth", "simulation")  # fill stores with millions of jobs, or run for minutes
 SUITES = (*SHORT, *LONG)
 

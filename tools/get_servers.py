@@ -1,4 +1,4 @@
-"""Installs what the tests of the database engines need, where it is missing and we may: for a fresh machine.
+"""Installs what the tests of the engines and of the dashboard need, where it is missing and we may.
 
 `--check` only says what is there (exit code 1 if a server is missing). Using the servers is left to
 tests/servers. QUEUECTL_TEST_INSTALL=no keeps this away from the package manager.
@@ -61,6 +61,11 @@ PARTS = (
     ),
     Part("ip", ("ip",), {"apt-get": "iproute2", "dnf": "iproute", "apk": "iproute2"}),
     Part("strace", ("strace",), {"apt-get": "strace", "dnf": "strace", "apk": "strace"}),
+    Part(
+        "Chromium",
+        ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
+        {"apt-get": "chromium", "dnf": "chromium", "apk": "chromium"},
+    ),
 )
 
 # Without a network it should give up soon.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from queuectl.transfer.progress import Progress
     from queuectl.transfer.seals import Seals
     from queuectl.worker.desk import Desk
-    from queuectl.worker.heart import Heart, Upkeep
+    from queuectl.worker.heart import Heart
     from queuectl.worker.loop import Loop
 
 
@@ -219,6 +219,7 @@ def build_worker(
     from queuectl import system
     from queuectl.core.pieces import spell
     from queuectl.paths import make_private_dir
+    from queuectl.tracing.attempts import trace_attempts
     from queuectl.worker.launcher import Launcher
     from queuectl.worker.loop import Loop
     from queuectl.worker.membership import Membership
@@ -235,6 +236,10 @@ def build_worker(
     # A server that is cut off may keep us waiting: never for so long that our commands outlive the lease.
     answer_ms = min(max(settings.worker_lease // 6, 1_000), 10_000) if location.shared else None
     heart = _make_heart(queue, answer_ms, signals.wake, only=only)
+    launcher = Launcher(job_environment(location.url), settings.shell, location.run_dir)
+    tracing = trace_attempts()
+    if tracing is not None:
+        launcher.tell = tracing.begin
 
     def join() -> Membership:
         me = Membership(
@@ -255,7 +260,7 @@ def build_worker(
         desk=_make_desk(queue, spec, signals.wake, only=only),
         heart=heart,
         signals=signals,
-        launcher=Launcher(job_environment(location.url), settings.shell, location.run_dir),
+        launcher=launcher,
         clock=clock,
         join=join,
         lifeline=spec.lifeline,
@@ -272,7 +277,7 @@ def _make_heart(queue: Queue, answer_ms: int | None, wake: Callable[[], None], *
     from queuectl.store.open import open_store
     from queuectl.upkeep.bookkeeper import Bookkeeper
     from queuectl.upkeep.purger import Purger
-    from queuectl.upkeep.rescuer import rescue
+    from queuectl.upkeep.rescuer import Rescuer
     from queuectl.upkeep.scheduler import Scheduler
     from queuectl.worker.heart import Heart
     from queuectl.worker.measures import Measures
@@ -282,8 +287,6 @@ def _make_heart(queue: Queue, answer_ms: int | None, wake: Callable[[], None], *
         another.be_patient(_HEART_PATIENCE_MS, answer_ms)
         return another
 
-    rescue_others: Upkeep = lambda store, settings, now: rescue(store, settings, now, by=heart.worker_id)  # noqa: E731
-
     heart = Heart(
         open_store=open_another,
         load=lambda other: load(other.stored_config()),
@@ -291,7 +294,12 @@ def _make_heart(queue: Queue, answer_ms: int | None, wake: Callable[[], None], *
         clock=queue.clock,
         wake=wake,
         # A worker for one job leaves schedules to those who could run what they make.
-        upkeep=[rescue_others, Purger(), Bookkeeper(), *([Scheduler()] if only is None else [])],
+        upkeep=[
+            Rescuer(lambda: heart.worker_id),
+            Purger(),
+            Bookkeeper(),
+            *([Scheduler()] if only is None else []),
+        ],
         measures=Measures(),
     )
     return heart

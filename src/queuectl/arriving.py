@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby, islice
+from os import environ
 
 from queuectl.core.batches import Commands, special
 from queuectl.core.job import NewJob
@@ -11,12 +12,13 @@ from queuectl.errors import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import TypeVar
 
     from queuectl.core.batches import Batch
     from queuectl.core.queue_rules import QueueRule
     from queuectl.store.api import Store
+    from queuectl.tracing.producing import Enqueuing
 
     T = TypeVar("T")
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 # begins; more are collected beside the store first. A slow producer on stdin never holds the lock.
 CHUNK = 1_000
 READ_AHEAD = 100_000
+_TRACED_BY = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_TRACES_EXPORTER")
+_traced: bool | None = None  # whether there is one of them
 
 
 def in_batches(jobs: Iterable[T]) -> Iterator[list[T]]:
@@ -50,6 +54,18 @@ def read_ahead(batches: Iterator[Batch]) -> tuple[list[Batch], bool]:
         if count > READ_AHEAD:
             return first, True
     return first, False
+
+
+def tracing_of(caller: Mapping[str, str], *, bulk: bool) -> Enqueuing | None:
+    """What traces an enqueue. For most callers nobody does, and that is found out without an import."""
+    global _traced  # noqa: PLW0603  # a process is told once, by how it was started
+    if _traced is None:
+        _traced = any(name in environ for name in _TRACED_BY)
+    if not _traced and (bulk or "TRACEPARENT" not in caller):
+        return None
+    from queuectl.tracing.producing import Enqueuing
+
+    return Enqueuing(caller, bulk=bulk)
 
 
 def telling(batches: Iterable[Batch], progress: Callable[[int], None] | None) -> Iterator[Batch]:

@@ -223,7 +223,8 @@ def ask_to_stop(queue: Queue, id: str, *, now: bool = False) -> Worker:
     """Tell a worker to take no more jobs and to end, with its jobs or (`now`) before them; does not wait."""
     chosen = _choose(living_workers(queue.store), [id])
     _ask(queue.store, chosen, "now" if now else "drain")
-    return next(iter(_choose(living_workers(queue.store), [id])), chosen[0])
+    # As it stands in the store now; one without a job may be gone already.
+    return next((worker for worker in living_workers(queue.store) if worker.id == id), chosen[0])
 
 
 def on_this_machine(store: Store, workers: Sequence[Worker]) -> list[Worker]:

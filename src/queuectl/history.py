@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from queuectl.core import states
 from queuectl.core.measures import RUN, WAIT, classes, percentile
-from queuectl.store.history import HOUR, MINUTE, SAMPLES, TEN, depth_of
+from queuectl.store.history import FOUR, HOUR, MINUTE, SAMPLES, TEN, depth_of
 from queuectl.store.tallies import ENQUEUED, MINUTE_MS
 
 TYPE_CHECKING = False
@@ -17,19 +17,18 @@ __all__ = ["RANGES", "history"]
 class Range:
     """How far back, and in which steps; both in minutes."""
 
-    __slots__ = ("span", "step", "whole")
+    __slots__ = ("step", "whole")
 
-    def __init__(self, whole: int, step: int, span: int) -> None:
+    def __init__(self, whole: int, step: int) -> None:
         self.whole = whole
-        self.step = step
-        self.span = span  # of the rows that it is made of
+        self.step = step  # also what the rows that it is made of stand for
 
 
 RANGES = {
-    "1h": Range(60, 1, MINUTE),
-    "24h": Range(24 * 60, 10, TEN),
-    "7d": Range(7 * 24 * 60, 60, HOUR),
-    "30d": Range(30 * 24 * 60, 240, HOUR),
+    "1h": Range(60, MINUTE),
+    "24h": Range(24 * 60, TEN),
+    "7d": Range(7 * 24 * 60, HOUR),
+    "30d": Range(30 * 24 * 60, FOUR),
 }
 _FLOWS = (states.COMPLETED, states.DEAD, states.FAILED, states.CANCELLED, ENQUEUED)
 _DEPTHS = (*(s for s in states.ALL if s not in states.TERMINAL), states.DEAD)
@@ -42,10 +41,9 @@ def history(queue: Queue, range_name: str, name: str | None = None) -> dict[str,
     first = last - chosen.whole + chosen.step
     starts = list(range(first, last + 1, chosen.step))
     steps: dict[int, dict[str, int]] = {start: {} for start in starts}
-    for start, kind, amount in queue.store.history().series(chosen.span, first, name):
-        step = steps.get(start // chosen.step * chosen.step)
-        if step is not None:
-            step[kind] = step.get(kind, 0) + amount
+    for start, kind, amount in queue.store.history().series(chosen.step, first, name):
+        if start in steps:  # the clock of another machine may be ahead
+            steps[start][kind] = amount
     found = list(steps.values())
     return {
         "range": range_name,

@@ -14,7 +14,7 @@ import time
 from itertools import chain
 
 from queuectl import doorbell
-from queuectl.arriving import batches_of, in_batches, prepared_batches, read_ahead, telling
+from queuectl.arriving import batches_of, in_batches, prepared_batches, read_ahead, telling, tracing_of
 from queuectl.clock import SYSTEM_CLOCK
 from queuectl.core import states
 from queuectl.core.batches import give_ids, has_made, ids_of, special
@@ -26,7 +26,7 @@ from queuectl.store.messages import JobFilter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from queuectl.clock import Clock
     from queuectl.config.settings import Settings
@@ -45,6 +45,7 @@ class Queue:
         self.store = store
         self.settings = settings
         self.clock = clock
+        self.caller: Mapping[str, str] = os.environ  # where the trace is named that new jobs belong to
 
     @classmethod
     def open(cls, url: str | None = None) -> Queue:
@@ -107,10 +108,21 @@ class Queue:
         *,
         if_exists: str = "fail",
         progress: Callable[[int], None] | None = None,
+        bulk: bool = False,
     ) -> int:
-        """The same, some at a time."""
+        """The same, some at a time. `bulk`: so many that they do not belong to the caller's trace."""
         if if_exists not in ("fail", "skip"):
             raise InvalidInput(f"if_exists cannot be {if_exists!r}", "choose fail or skip")
+        tracing = tracing_of(self.caller, bulk=bulk)
+        if tracing is None:
+            return self._enqueue(batches, if_exists, progress)
+        with tracing:
+            tracing.new = self._enqueue(tracing.marked(batches), if_exists, progress)
+            return tracing.new
+
+    def _enqueue(
+        self, batches: Iterable[Batch], if_exists: str, progress: Callable[[int], None] | None
+    ) -> int:
         source = prepared_batches(batches, self.store)
         first, staged = read_ahead(source)
         self._name(first)

@@ -33,6 +33,7 @@ class Stagehand:
         worker.state = "alive"
         worker.started_at = worker.seen_at = queue.clock.now()
         worker.concurrency, worker.running = 1, 0
+        worker.memory_kb = None
         worker.queues = worker.supervisor = worker.control = worker.provides = None
         queue.store.register(worker, 600_000)
         self._claims = 0

@@ -72,6 +72,7 @@ def some_worker(id: str = "w1", **fields: Any) -> Worker:
         "supervisor": None,
         "control": None,
         "provides": None,
+        "memory_kb": None,
     }
     for name, value in (given | fields).items():
         setattr(worker, name, value)

@@ -20,6 +20,7 @@ from tests.conformance.builders import (
 )
 from tests.samples import NOW
 
+from queuectl import system
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.errors import StoreError, WorkerFenced
@@ -202,3 +203,24 @@ def test_changed_tells_that_somebody_else_has_written(engine: Engine, store: Sto
     before = store.changed()
     add(engine.open(), "a")
     assert store.changed() != before
+
+
+def test_suspects_are_those_gone_by_their_lease_and_the_next_of_this_machine(store: Store) -> None:
+    here = system.hostname()
+    for name in ("a", "c", "e"):
+        register(store, name, host=here, lease_ms=600_000)
+    register(store, "d", host="elsewhere", lease_ms=600_000)
+    register(store, "f", host="elsewhere", lease_ms=-1_000)
+    beyond = "d" if not store.location.shared else "e"  # of a file, all are here
+    assert [worker.id for worker in store.suspects("c")] == ["f", beyond]
+    assert [worker.id for worker in store.suspects("e")][1:] == (["a"] if store.location.shared else ["f"])
+    assert [worker.id for worker in store.suspects("a")][1:] == ["c"]
+
+
+def test_a_heartbeat_says_how_much_memory_the_worker_holds(store: Store) -> None:
+    register(store)
+    assert stored_worker(store).memory_kb is None
+    store.heartbeat("w1", 30_000, 1, NOW, 43_210)
+    assert stored_worker(store).memory_kb == 43_210
+    store.heartbeat("w1", 30_000, 1, NOW)  # where a system cannot tell
+    assert stored_worker(store).memory_kb is None

@@ -13,8 +13,8 @@ from queuectl.core.tables import ATTEMPTS, CONFIG, JOBS, TABLES, Sealer, Table
 from queuectl.errors import InvalidInput
 from queuectl.transfer.seals import seal_all
 
-# Processes do not travel, and versions belong to their place.
-STAY = {"workers", "tallies", "queuectl_schema"}
+# Processes do not travel, versions and what was counted belong to their place.
+STAY = {"workers", "tallies", "history", "queuectl_schema"}
 
 COLUMNS = {
     "sqlite": "SELECT t.name, c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c "

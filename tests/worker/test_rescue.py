@@ -11,7 +11,7 @@ from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.store.messages import Worker
 from queuectl.testing import wait_until
-from queuectl.upkeep.rescuer import rescue
+from queuectl.upkeep.rescuer import Rescuer, rescue
 from tests.conformance.builders import claim, register
 from tests.worker.workshop import Workshop, alive
 
@@ -168,3 +168,24 @@ def test_a_worker_asks_only_for_the_next_process_that_lives(site: Workshop) -> N
     rescue(store, site.jobs.settings, site.jobs.clock.now())
     assert asked == ["a", "c", "d", "e"]
     assert sorted(worker.id for worker in store.workers()) == ["a", "c", "e"]
+
+
+def test_a_heartbeat_reads_all_workers_only_when_somebody_is_gone(site: Workshop) -> None:
+    store, read = site.jobs.store, []
+
+    class Read(type(store)):  # type: ignore[misc]
+        def workers(self) -> list[Worker]:
+            read.append("all")
+            return list(super().workers())
+
+    for name in ("a", "b", "c"):
+        register(store, name, identity=identity(), lease_ms=600_000)
+    store.__class__ = Read
+    rescuer = Rescuer(lambda: "b")
+    for _ in range(3):
+        rescuer(store, site.jobs.settings, site.jobs.clock.now())
+    assert read == ["all"]  # at the first, when there may be some of an earlier boot
+    register(store, "bb", identity=identity(start="1"), lease_ms=600_000)
+    rescuer(store, site.jobs.settings, site.jobs.clock.now())
+    assert read == ["all"] * 2
+    assert sorted(worker.id for worker in site.registered()) == ["a", "b", "c"]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 WAIT, RUN = "wait", "run"
-_MOST = 80  # the last class: about 17 years
+_MOST = 80  # the last class: from 35 years on
 
 
 def class_of(ms: int) -> int:
@@ -48,14 +48,14 @@ def classes(what: str, amounts: Mapping[str, int]) -> dict[int, int]:
 
 
 def percentile(found: Mapping[int, int], share: float) -> float | None:
-    """In seconds; within a class as if its durations were spread evenly."""
+    """In seconds; within a class as if its durations, whole milliseconds, were spread evenly."""
     total = sum(found.values())
     if total <= 0:
         return None
     wanted, passed = share * total, 0
     for number in sorted(found):
         if passed + found[number] >= wanted and found[number] > 0:
-            low, high = lower_bound(number), lower_bound(number + 1)
+            low, high = lower_bound(number), lower_bound(number + 1) - 1
             inside = (wanted - passed) / found[number]
             return round((low + (high - low) * inside) / 1000, 4)
         passed += found[number]

@@ -55,10 +55,17 @@ def _json_hint(text: str) -> str:
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        names = [name for name, _ in pairs]
-        double = next(name for name in names if names.count(name) > 1)
-        raise InvalidInput(f"field {double[:60]!r} is given twice", "give it once")
+        raise InvalidInput(f"field {_double(pairs)[:60]!r} is given twice", "give it once")
     return result
+
+
+def _double(pairs: list[tuple[str, object]]) -> str:
+    seen: set[str] = set()  # not by counting: of a million names that would take hours
+    for name, _ in pairs:
+        if name in seen:
+            break
+        seen.add(name)
+    return name
 
 
 def _no_constant(name: str) -> object:

@@ -1,4 +1,4 @@
-"""The numbers of a queue for Prometheus; needs the extra `web`."""
+"""The numbers of a queue: for Prometheus (with the extra `web`), and summed up for people."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from queuectl.store.tallies import NOW, TALLIES, wrong
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from queuectl.store.connection import Connection, Row
 
@@ -41,18 +41,17 @@ class Bookkeeping:
         for (queue,) in self._db.all(
             "SELECT queue FROM tallies WHERE minute = 0 GROUP BY queue HAVING sum(jobs) = 0"
         ):
-            self._replace("minute = 0 AND queue = ?", (queue,), _without_zeros)
+            self._replace(queue)
 
-    def _replace(
-        self, condition: str, values: Sequence[object], merge: Callable[[Sequence[Row]], list[Row]]
-    ) -> int:
-        """Others for these rows, with the same sums; how many there were."""
+    def _replace(self, queue: object) -> None:
+        """Others for the rows of a queue, with the same sums, none of which is zero."""
         db = self._db
 
         def look(lock: str) -> list[Row]:
             return db.all(
-                f"SELECT {TALLIES.names} FROM tallies WHERE {condition} ORDER BY {TALLIES.key} LIMIT ?{lock}",
-                (*values, _CHUNK),
+                f"SELECT {TALLIES.names} FROM tallies WHERE minute = 0 AND queue = ? "
+                f"ORDER BY {TALLIES.key} LIMIT ?{lock}",
+                (queue, _CHUNK),
             )
 
         def body(_: int | None) -> int:
@@ -62,21 +61,18 @@ class Bookkeeping:
                 db.run(
                     "DELETE FROM tallies WHERE minute = ? AND shard = ? AND queue = ? AND state = ?", row[:4]
                 )
-            if merged := merge(rows):
+            if merged := _in_one_row(rows):
                 db.sum(TALLIES, merged)
             return len(rows)
 
-        return db.write("tidy", body) if look("") else 0
+        if look(""):
+            db.write("tidy", body)
 
 
 def _in_one_row(rows: Sequence[Row]) -> list[Row]:
-    """For each minute, queue and state."""
+    """For each state; those with jobs."""
     sums: dict[tuple[object, ...], int] = {}
     for minute, _, queue, state, jobs in rows:
         key = minute, 0, queue, state
         sums[key] = sums.get(key, 0) + int(str(jobs))
-    return [(*key, jobs) for key, jobs in sums.items()]
-
-
-def _without_zeros(rows: Sequence[Row]) -> list[Row]:
-    return [row for row in _in_one_row(rows) if row[-1]]
+    return [(*key, jobs) for key, jobs in sums.items() if jobs]

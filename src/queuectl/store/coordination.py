@@ -101,6 +101,27 @@ class Coordination:
         rows = self.connection.all(f"SELECT {_WORKER_COLUMNS} FROM workers ORDER BY started_at, id")
         return [_worker_from_row(row, clock) for row in rows]
 
+    def suspects(self, by: str) -> list[Worker]:
+        """Those that are gone by their row or their lease, and the next one after `by` on its machine.
+
+        Every worker asks this at every heartbeat: the others are not even read.
+        """
+        from queuectl import system
+
+        clock = self.lease_clock()
+        columns = f"SELECT {_WORKER_COLUMNS} FROM workers WHERE"
+        # Of a file all are on this machine, whatever it was called when they came.
+        near, here = ("host = ? AND", [system.hostname()]) if self.location.shared else ("", [])
+        following = f"{near} id <> ? ORDER BY id LIMIT 1"
+        rows = [
+            *self.connection.all(f"{columns} state = 'dead' OR lease_until < ?", (clock,)),
+            *(
+                self.connection.all(f"{columns} id > ? AND {following}", (by, *here, by))
+                or self.connection.all(f"{columns} {following}", (*here, by))
+            ),
+        ]
+        return [_worker_from_row(row, clock) for row in rows]
+
     def control(self, worker_ids: Sequence[str], request: str) -> None:
         def body(_: int | None) -> int:
             return self.connection.run(

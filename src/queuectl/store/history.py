@@ -1,4 +1,4 @@
-"""The past, in rows that stand for a minute, ten, an hour, a day, or for ever; for each queue and for all.
+"""The past, in rows that stand for a minute or ten, an hour or four, a day, or for ever; by queue and of all.
 
 What transactions count minute by minute (`tallies`) is moved here when the minute has passed, and added to
 every span at once. So a row that comes late is not lost, and nothing is counted twice.
@@ -7,7 +7,7 @@ every span at once. So a row that comes late is not lost, and nothing is counted
 from __future__ import annotations
 
 from queuectl.store.dialect import Insert, Sum
-from queuectl.store.tallies import MINUTE_MS, totals
+from queuectl.store.tallies import MINUTE_MS, TALLIES, totals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
     from queuectl.store.connection import Connection, Row
 
-MINUTE, TEN, HOUR, DAY, EVER = 1, 10, 60, 1440, 0
-SPANS = (MINUTE, TEN, HOUR, DAY, EVER)
+MINUTE, TEN, HOUR, FOUR, DAY, EVER = 1, 10, 60, 240, 1440, 0
+SPANS = (MINUTE, TEN, HOUR, FOUR, DAY, EVER)
 ALL = ""  # instead of a queue
-# For how many minutes rows are kept: of a single queue, and of all together. Days are kept for ever.
-_KEPT = {MINUTE: (180, 180), TEN: (1_600, 1_600), HOUR: (8 * DAY, 32 * DAY)}
+# For how many minutes rows are kept. Days are kept for ever.
+_KEPT = {MINUTE: 180, TEN: 1_600, HOUR: 8 * DAY, FOUR: 32 * DAY}
 PASSED = 5  # minutes: clocks of machines differ, but hardly anybody adds to these any more
 _CHUNK = 500
+_AT_ONCE = 20  # chunks: who does this has a lease to renew as well
 
 SAMPLES = "samples"  # how many samples of the depth a row holds the sum of
 HISTORY = Sum("history", key="span, queue, start, kind", amount="amount")
@@ -40,12 +41,17 @@ class History:
 
     # --- write ------------------------------------------------------------------------------------
 
-    def fold(self, now: int) -> None:
-        """Move what was counted in minutes that have passed, and forget what is too old."""
+    def fold(self, now: int) -> bool:
+        """Move what was counted in minutes that have passed, and forget what is too old.
+
+        False if that was too much for once: there is more to move.
+        """
         minute = now // MINUTE_MS
-        while self._fold_some(minute - PASSED) == _CHUNK:
-            pass
-        self._forget(minute)
+        for _ in range(_AT_ONCE):
+            if self._fold_some(minute - PASSED) < _CHUNK:
+                self._forget(minute)
+                return True
+        return False
 
     def _fold_some(self, before: int) -> int:
         db = self._db
@@ -61,26 +67,27 @@ class History:
 
         def body(_: int | None) -> int:
             rows = look(db.dialect.hold)
-            for row in rows:
-                # One by one: what comes in late meanwhile is not ours to delete.
-                db.run(
-                    "DELETE FROM tallies WHERE minute = ? AND shard = ? AND queue = ? AND state = ?", row[:4]
-                )
-            if rows:
-                db.sum(HISTORY, spread((int(str(m)), q, k, int(str(n))) for m, _, q, k, n in rows))
+            if not rows:  # somebody else was faster
+                return 0
+            # Out of one table and into the other: no sum changes, whatever others do meanwhile. A row that
+            # says zero may go at any time.
+            db.sum(TALLIES, [(*row[:4], -int(str(row[4]))) for row in rows])
+            first, last = rows[0][0], rows[-1][0]
+            db.run("DELETE FROM tallies WHERE minute >= ? AND minute <= ? AND jobs = 0", (first, last))
+            if moved := spread((int(str(m)), q, k, int(str(n))) for m, _, q, k, n in rows):
+                db.sum(HISTORY, moved)
             return len(rows)
 
         return db.write("fold", body) if look("") else 0
 
     def _forget(self, minute: int) -> None:
-        for span, (of_queue, of_all) in _KEPT.items():
-            self._delete("span = ? AND queue <> '' AND start < ?", span, minute - of_queue)
-            self._delete("span = ? AND queue = '' AND start < ?", span, minute - of_all)
+        for span, kept in _KEPT.items():
+            self._delete(span, minute - kept)
 
-    def _delete(self, condition: str, *values: int) -> None:
-        db = self._db
-        if db.all(f"SELECT 1 FROM history WHERE {condition} LIMIT 1", values):
-            db.write("forget", lambda _: db.run(f"DELETE FROM history WHERE {condition}", values))
+    def _delete(self, span: int, before: int) -> None:
+        db, values = self._db, (span, before)
+        if db.all("SELECT 1 FROM history WHERE span = ? AND start < ? LIMIT 1", values):
+            db.write("fade", lambda _: db.run("DELETE FROM history WHERE span = ? AND start < ?", values))
 
     def sample(self, now: int) -> bool:
         """Note how many jobs there are, once a minute; False if somebody has done it."""
@@ -99,7 +106,7 @@ class History:
                 for queue, counts in found.items()
                 for state, jobs in counts.items()
             ]
-            rows += [(minute, queue, SAMPLES, 1) for queue in (*found, ALL)]
+            rows.append((minute, ALL, SAMPLES, 1))  # a queue that is not in it had no jobs
             db.sum(HISTORY, [row for row in spread(rows) if row[0] != EVER])
             return True
 
@@ -119,13 +126,17 @@ class History:
 
     def series(self, span: int, since: int, queue: str | None = None) -> list[tuple[int, str, int]]:
         """From that minute on: the first minute of each span, the kind, the amount."""
-        restricted, values = ("", ()) if queue is None else (" AND queue = ?", (queue,))
+        folded = "SELECT start, kind, amount FROM history WHERE span = ? AND queue = ? AND start >= ?"
+        fresh = "SELECT minute AS start, state AS kind, jobs AS amount FROM tallies WHERE minute >= ?"
+        parts, values = [folded, fresh], [span, queue or ALL, since, max(since, 1)]
+        if queue is not None:
+            # How often somebody has looked is known of all together.
+            parts = [folded, f"{fresh} AND queue = ?", f"{folded} AND kind = '{SAMPLES}'"]
+            values += [queue, span, ALL, since]
         rows = self._db.all(
-            "SELECT start, kind, sum(amount) FROM ("
-            "SELECT start, kind, amount FROM history WHERE span = ? AND queue = ? AND start >= ? "
-            f"UNION ALL SELECT minute AS start, state AS kind, jobs AS amount FROM tallies "
-            f"WHERE minute > 0 AND minute >= ?{restricted}) AS both_parts GROUP BY start, kind",
-            (span, queue or ALL, since, since, *values),
+            f"SELECT start, kind, sum(amount) FROM ({' UNION ALL '.join(parts)}) AS all_parts "
+            "GROUP BY start, kind",
+            values,
         )
         sums: dict[tuple[int, str], int] = {}
         for start, kind, amount in rows:
@@ -150,8 +161,7 @@ def spread(rows: Iterable[tuple[int, object, object, int]]) -> list[tuple[object
     for minute, queue, kind, amount in rows:
         for span in SPANS:
             start = minute // span * span if span else 0
-            # Samples of several queues at one moment are one of all.
-            for name in {str(queue)} if kind == SAMPLES else {str(queue), ALL}:
+            for name in {str(queue), ALL}:
                 key = span, name, start, str(kind)
                 sums[key] = sums.get(key, 0) + amount
     return [(*key, amount) for key, amount in sorted(sums.items()) if amount]

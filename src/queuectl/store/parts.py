@@ -4,9 +4,11 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from queuectl.paths import Location
     from queuectl.store.bookkeeping import Bookkeeping
     from queuectl.store.connection import Connection
     from queuectl.store.editing import Editing
+    from queuectl.store.figures import Figures
     from queuectl.store.history import History
     from queuectl.store.links import Links
     from queuectl.store.queues import Queues
@@ -18,6 +20,7 @@ class Parts:
     """Mixed into a store; needs `self.connection`."""
 
     connection: Connection
+    location: Location
 
     def bookkeeping(self) -> Bookkeeping:
         from queuectl.store.bookkeeping import Bookkeeping
@@ -28,6 +31,11 @@ class Parts:
         from queuectl.store.history import History
 
         return History(self.connection)
+
+    def figures(self) -> Figures:
+        from queuectl.store.figures import Figures
+
+        return Figures(self.connection, self.location)
 
     def queues(self) -> Queues:
         from queuectl.store.queues import Queues

@@ -115,7 +115,8 @@ class Transfer:
         """Delete all that travels."""
 
         def body(_: int | None) -> int:
-            self.connection.run("DELETE FROM tallies")
+            for kept in ("tallies", "history"):  # of what is deleted here
+                self.connection.run(f"DELETE FROM {kept}")
             return sum(
                 self.connection.run(f"DELETE FROM {table.name} WHERE {_rows_of(table, None)[0]}")
                 for table in TABLES

@@ -21,7 +21,7 @@ from queuectl.logfiles import log_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from queuectl.config.settings import Settings
     from queuectl.core.job import Job
@@ -29,6 +29,25 @@ if TYPE_CHECKING:
     from queuectl.store.messages import Worker
 
 _KILL_WITHIN = 5.0  # seconds; a process stuck in the kernel must not keep its job from everybody
+
+
+class Rescuer:
+    """Called at every heartbeat of a worker."""
+
+    def __init__(self, me: Callable[[], str]) -> None:
+        self._me = me
+        self._looked = False
+
+    def __call__(self, store: Store, settings: Settings, now: int) -> None:
+        """All are read once, when some of an earlier boot may be there, and when somebody is gone."""
+        by = self._me()
+        if not self._looked or any(_is_gone(worker, store) for worker in store.suspects(by)):
+            rescue(store, settings, now, by=by)
+            self._looked = True
+
+
+def _is_gone(worker: Worker, store: Store) -> bool:
+    return worker.state == "dead" or store.lease_ended(worker) or store.presence(worker) == system.DEAD
 
 
 def rescue(store: Store, settings: Settings, now: int, *, by: str | None = None) -> int:
@@ -54,6 +73,7 @@ def rescue(store: Store, settings: Settings, now: int, *, by: str | None = None)
 
 def _after(workers: Sequence[Worker], id: str | None) -> Sequence[Worker]:
     """The others, in a circle that begins behind this one."""
+    workers = sorted(workers, key=lambda worker: worker.id)
     for place, worker in enumerate(workers):
         if worker.id == id:
             return [*workers[place + 1 :], *workers[:place]]

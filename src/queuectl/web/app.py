@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 
@@ -25,7 +25,12 @@ from queuectl.web import (
 from queuectl.web.guard import Guard
 from queuectl.web.live import Live
 from queuectl.web.pool import Pool
+from queuectl.web.reading import known_query
 from queuectl.web.tokens import Tokens
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 API = "/api/v1"
 _ABOUT = (
@@ -53,7 +58,7 @@ class Application:
         self.live = Live(self.pool)
         self.routes = make_routes()
         self.asgi = Guard(
-            self.routes,
+            _HeadAsGet(self.routes),
             tokens,
             port=port,
             names=names,
@@ -70,10 +75,29 @@ class Application:
         self.pool.close()
 
 
+class _HeadAsGet:
+    """ASGI: what GET gives, HEAD gives too; the server leaves the body out."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "HEAD":
+            scope = {**scope, "method": "GET", "head": True}
+        await self._app(scope, receive, send)
+
+
 def make_routes() -> FastAPI:
-    app = FastAPI(title="queuectl", version=__version__, openapi_url=None, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="queuectl",
+        version=__version__,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,  # one address for each thing
+    )
     problems.install(app)
-    api = APIRouter(prefix=API)
+    api = APIRouter(prefix=API, dependencies=[Depends(known_query)])
     for module in (
         routes_session,
         routes_actions,  # before the routes of one job, of which no id shall be "actions"
@@ -108,6 +132,17 @@ def describe(app: FastAPI) -> dict[str, Any]:
         parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         parts.setdefault("schemas", {})["Problem"] = models.Problem.model_json_schema()
         document["security"] = [{"token": []}]
+        document["paths"][f"{API}/session"]["post"]["security"] = []  # the door itself
+        for operation in _operations(document):
+            # The first sentence says what it does; a name of a function would say less.
+            text = operation.pop("description")
+            operation["summary"], _, more = text.partition("\n\n")
+            if more:
+                operation["description"] = more
         app.state.document = document
     found: dict[str, Any] = app.state.document
     return found
+
+
+def _operations(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return [operation for path in document["paths"].values() for operation in path.values()]

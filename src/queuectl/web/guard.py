@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 import time
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import urlsplit
 
-from queuectl.web.problems import Problem
+from starlette.requests import ClientDisconnect
+
+from queuectl.errors import QueuectlError
+from queuectl.web.failures import Failures
+from queuectl.web.problems import Problem, problem_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,12 +25,16 @@ if TYPE_CHECKING:
     from queuectl.web.tokens import Grant, Tokens
 
 # Without a token: a page without data, what it is made of, and the door itself.
-PUBLIC = {("GET", "/"), ("HEAD", "/"), ("POST", "/api/v1/session")}
+DOOR = "/api/v1/session"
+PUBLIC = {("GET", "/"), ("POST", DOOR)}
 PUBLIC_FOLDER = "/static/"
 READING = ("GET", "HEAD", "OPTIONS")
 MOST_BODY = 16 * 1024 * 1024
+_MOST_OF_STRANGERS = 8 * 1024  # bytes of a body at the door: a token fits well
+_LEFT_UNREAD = 64 * 1024  # bytes of a body that we would rather read than lose the connection
 _BODY_S = 30.0
-_MOST_FAILURES = 10  # wrong tokens of one client within a minute
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::([0-9]{1,5}))?")
+_MOST_COOKIES = 5  # of our name; other servers on this machine can set it too
 _CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -39,8 +46,10 @@ _HEADERS = {
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",  # unless an answer says something else
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
 }
+_ASK = {"WWW-Authenticate": 'Bearer realm="queuectl"'}
 _PROOF = "x-queuectl"  # no page of another origin can send it without being asked
 
 
@@ -65,8 +74,9 @@ class Guard:
         self._behind_proxy = behind_proxy
         self._secure = secure
         self._read_only = read_only
-        self.cookie = f"queuectl-{port}"  # cookies do not know ports: two dashboards would share one
-        self._failures: dict[str, list[float]] = {}
+        # Cookies do not know ports: two dashboards would share one. The prefix: only we can have set it.
+        self.cookie = f"{'__Host-' if secure else ''}queuectl-{port}"
+        self.failures = Failures()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -74,33 +84,45 @@ class Guard:
             return
         if scope["type"] != "http":
             return  # no WebSockets here
-        protected = _Protected(send, no_store=not scope["path"].startswith(PUBLIC_FOLDER))
+        body = _Body(receive, scope)
+        protected = _Protected(send, body)
         try:
             self._admit(scope)
-            body = _Body(receive, _length(scope))
+            body.check_length()
             await self._app(scope, body, protected)
+        except ClientDisconnect:
+            return  # nobody waits for an answer, and nobody wants to read about it
+        except asyncio.CancelledError:
+            if protected.begun:
+                raise
+            stopped = Problem(503, "stopping", "the server is being stopped", "ask again in a moment")
+            await stopped.answer()(scope, receive, protected)
         except Problem as problem:
             if protected.begun:
                 raise
-            await problem.answer(_more(problem))(scope, receive, protected)
+            await problem.answer()(scope, receive, protected)
+        except QueuectlError as error:  # the files of the tokens cannot be read
+            if protected.begun:
+                raise
+            await problem_of(error).answer()(scope, receive, protected)
 
     def _admit(self, scope: Scope) -> None:
         headers = _headers(scope)
         method, path = scope["method"], scope["path"]
         self._check_host(headers)
-        self._check_origin(method, headers)
+        self._check_origin(method, path, headers)
         reading = method in READING
         if not reading:
             _check_form(headers, method)
         scope.setdefault("state", {})["grant"] = None
-        public = (method, path) in PUBLIC or (reading and path.startswith(PUBLIC_FOLDER))
+        public = (method, path) in PUBLIC or (method == "GET" and path.startswith(PUBLIC_FOLDER))
         grant = self._grant(scope, headers, method, needed=not public)
         scope["state"]["grant"] = grant
         if public:
             return
-        if not reading and self._read_only and path != "/api/v1/session":
+        if not reading and self._read_only and path != DOOR:
             raise Problem(403, "forbidden", "this dashboard only shows", "it was started with --read-only")
-        if not reading and grant is not None and not grant.admin and path != "/api/v1/session":
+        if not reading and grant is not None and not grant.admin and path != DOOR:
             raise Problem(403, "forbidden", "this token may only read", "use an admin token")
 
     # --- under which name, from where ---------------------------------------------------------------
@@ -112,93 +134,91 @@ class Guard:
 
     def _is_ours(self, host: str) -> bool:
         """An address, localhost or a name that was allowed, with our own port: so no name can point here."""
-        try:
-            parts = urlsplit(f"//{host}")
-            name, port = parts.hostname, parts.port
-        except ValueError:
+        found = _HOST.fullmatch(host.lower())
+        if found is None:
             return False
-        if name is None or parts.path or parts.query or "@" in host:
-            return False
+        name, port = found[1].strip("[]"), None if found[2] is None else int(found[2])
         if name in self._names:
             return self._behind_proxy or port in (self.port, None)
         if port != self.port and not (port is None and self.port in (80, 443)):
             return False
         return name == "localhost" or _is_address(name)
 
-    def _check_origin(self, method: str, headers: dict[str, list[str]]) -> None:
+    def _check_origin(self, method: str, path: str, headers: dict[str, list[str]]) -> None:
         site = headers.get("sec-fetch-site", ["none"])
         # A link from elsewhere may open the page itself, which holds no data; nothing else.
-        opening = headers.get("sec-fetch-mode") == ["navigate"] and method == "GET"
+        opening = headers.get("sec-fetch-mode") == ["navigate"] and (method, path) == ("GET", "/")
         if any(one not in ("same-origin", "none") for one in site) and not opening:
             raise Problem(403, "forbidden", "requests from other sites are refused")
-        for origin in headers.get("origin", []):
-            parts = urlsplit(origin)
-            host = headers["host"][0]
-            if parts.netloc.lower() != host.lower() or parts.scheme not in ("http", "https"):
-                raise Problem(403, "forbidden", "requests from other sites are refused")
+        ours = f"{'https' if self._secure else 'http'}://{headers['host'][0]}".lower()
+        if any(origin.lower() != ours for origin in headers.get("origin", [])):
+            raise Problem(403, "forbidden", "requests from other sites are refused")
 
     # --- who ----------------------------------------------------------------------------------------
 
     def _grant(
         self, scope: Scope, headers: dict[str, list[str]], method: str, *, needed: bool
     ) -> Grant | None:
-        client = scope["client"][0] if scope.get("client") else ""
         given = headers.get("authorization", [])
         if given:
-            self.check_failures(client)
             kind, _, token = given[0].partition(" ")
-            grant = (
-                self._tokens.check(token.strip()) if kind.lower() == "bearer" and len(given) == 1 else None
-            )
-            if grant is None:
-                self.note_failure(client)
-                raise Problem(401, "unauthorized", "this token is not known here")
-            return grant
+            proper = kind.lower() == "bearer" and len(given) == 1
+            return self.known(scope, self._tokens.check(token.strip()) if proper else None)
         grant = self._session(headers)
         if grant is None:
             if needed:
-                raise Problem(401, "unauthorized", "a token is needed", "send Authorization: Bearer TOKEN")
+                hint = "send Authorization: Bearer TOKEN"
+                raise Problem(401, "unauthorized", "a token is needed", hint, _ASK)
             return None
         if method not in READING and headers.get(_PROOF) != ["1"]:
             raise Problem(403, "forbidden", "the header X-Queuectl: 1 is missing")
         return grant
 
+    def known(self, scope: Scope, grant: Grant | None) -> Grant:
+        """Who showed a token. After too many wrong ones even the right one is refused, if it was chosen by
+        somebody: it may be guessed. One that we made cannot be, and nobody shall keep its owner out.
+        """
+        client = scope["client"][0] if scope.get("client") else ""
+        locked = self.failures.too_many(client)
+        if grant is not None and (not locked or self._tokens.is_made(grant)):
+            return grant
+        if locked:
+            wait = {"Retry-After": "60"}
+            raise Problem(429, "too_many_requests", "too many wrong tokens", "wait a minute", wait)
+        self.failures.note(client)
+        raise Problem(401, "unauthorized", "this is not known here", "a link works once", _ASK)
+
     def _session(self, headers: dict[str, list[str]]) -> Grant | None:
-        for line in headers.get("cookie", []):
-            try:
-                found = SimpleCookie(line).get(self.cookie)
-            except CookieError:
-                continue
-            if found is not None:
-                return self._tokens.resume(found.value)
+        for value in self.sessions(headers.get("cookie", [])):
+            grant = self._tokens.resume(value)
+            if grant is not None:
+                return grant
         return None
 
-    def check_failures(self, client: str) -> None:
-        since = time.monotonic() - 60
-        recent = [at for at in self._failures.get(client, ()) if at > since]
-        if recent:
-            self._failures[client] = recent
-        else:
-            self._failures.pop(client, None)
-        if len(recent) >= _MOST_FAILURES:
-            raise Problem(429, "too_many_requests", "too many wrong tokens", "wait a minute")
-
-    def note_failure(self, client: str) -> None:
-        self.check_failures(client)
-        if len(self._failures) < 10_000:
-            self._failures.setdefault(client, []).append(time.monotonic())
+    def sessions(self, cookies: list[str]) -> list[str]:
+        """Our cookie's values. Cookies of others may have any form and must not hide it."""
+        pairs = [pair.strip().partition("=") for line in cookies for pair in line.split(";")]
+        return [value for name, _, value in pairs if name == self.cookie][:_MOST_COOKIES]
 
 
 class _Body:
     """The request's body, as far as it is not too large and not too slow."""
 
-    def __init__(self, receive: Receive, length: int | None) -> None:
-        if length is not None and length > MOST_BODY:
-            raise _too_large()
+    def __init__(self, receive: Receive, scope: Scope) -> None:
         self._receive = receive
+        self._length = _length(scope)
+        self._most = _MOST_OF_STRANGERS if scope["path"] == DOOR else MOST_BODY
         self._seen = 0
-        self._whole = False
+        self._whole = self._length == 0
         self._until = time.monotonic() + _BODY_S
+
+    def check_length(self) -> None:
+        if self._length is not None and self._length > self._most:
+            raise _too_large(self._most)
+
+    @property
+    def much_is_left(self) -> bool:
+        return not self._whole and (self._length is None or self._length - self._seen > _LEFT_UNREAD)
 
     async def __call__(self) -> Message:
         if self._whole:
@@ -210,24 +230,25 @@ class _Body:
             raise Problem(408, "too_slow", "the request took too long") from None
         self._seen += len(message.get("body", b""))
         self._whole = not message.get("more_body", False)
-        if self._seen > MOST_BODY:
-            raise _too_large()
+        if self._seen > self._most:
+            raise _too_large(self._most)
         return message
 
 
 class _Protected:
     """Puts our headers on the answer."""
 
-    def __init__(self, send: Send, *, no_store: bool) -> None:
+    def __init__(self, send: Send, body: _Body) -> None:
         self._send = send
-        self._no_store = no_store
+        self._body = body
         self.begun = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.begun = True
             present = {name for name, _ in message["headers"]}
-            wanted = {**_HEADERS, "cache-control": "no-store"} if self._no_store else _HEADERS
+            # To close is better than to read it all for nothing.
+            wanted = {**_HEADERS, "connection": "close"} if self._body.much_is_left else _HEADERS
             message["headers"] = [
                 *message["headers"],
                 *((n.encode(), v.encode()) for n, v in wanted.items() if n.encode() not in present),
@@ -243,10 +264,11 @@ def _headers(scope: Scope) -> dict[str, list[str]]:
 
 
 def _length(scope: Scope) -> int | None:
-    for name, value in scope["headers"]:
-        if name.lower() == b"content-length":
-            return int(value) if value.isdigit() and len(value) < 20 else MOST_BODY + 1
-    return None
+    """Of the body; None: that will be seen."""
+    headers = dict(scope["headers"])
+    if b"transfer-encoding" in headers:
+        return None
+    return int(headers.get(b"content-length", b"0"))  # the protocol has checked it
 
 
 def _check_form(headers: dict[str, list[str]], method: str) -> None:
@@ -271,13 +293,5 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _too_large() -> Problem:
-    return Problem(413, "too_large", f"a request may have {MOST_BODY:,} bytes", "send it in parts")
-
-
-def _more(problem: Problem) -> dict[str, str]:
-    if problem.status == 401:
-        return {"WWW-Authenticate": 'Bearer realm="queuectl"'}
-    if problem.status in (408, 413):
-        return {"Connection": "close"}
-    return {"Retry-After": "60"} if problem.status == 429 else {}
+def _too_large(most: int) -> Problem:
+    return Problem(413, "too_large", f"this request may have {most:,} bytes", "send it in parts")

@@ -25,6 +25,8 @@ _LOOK_EVERY = 0.25
 _STATS_EVERY = 0.5  # at most, while much happens
 _CHANGED_EVERY = 1.0
 _AGES_EVERY = 5.0  # at least: how long the oldest waits changes by itself
+_MAYBE_EVERY = 5.0  # on a server that does not tell
+_BY_ITSELF = ("oldest_waiting_seconds", "throughput_per_minute", "drain_seconds")  # change with the time
 _MOST_WAITING = 512 * 1024  # bytes of output that a page has not taken yet
 
 
@@ -40,10 +42,21 @@ class Page:
         self._output: list[dict[str, object]] = []
         self._waiting = 0
         self.closed = False
+        self.told = 0  # the version of the store that it has heard of
+        self._version = 0  # and the one that it will hear of next
+        self.told_at = 0.0
+        self.stats: dict[str, object] | None = None  # those that it was sent
+        self.troubled = False
 
     def put(self, event: str, data: object) -> None:
         with self._lock:
             self._latest[event] = data
+        self._wake()
+
+    def put_changed(self, version: int) -> None:
+        with self._lock:
+            self._latest["changed"] = {"jobs": True, "queues": True, "workers": True, "schedules": True}
+            self._version = version
         self._wake()
 
     def put_output(self, data: dict[str, object], size: int) -> None:
@@ -60,6 +73,7 @@ class Page:
         with self._lock:
             events = [*self._latest.items(), *(("output", one) for one in self._output)]
             self._latest, self._output, self._waiting = {}, [], 0
+            self.told = max(self.told, self._version)
         return events
 
     def close(self) -> None:
@@ -107,7 +121,7 @@ class Live:
         for page in pages:
             page.close()
         if thread is not None and thread is not threading.current_thread():
-            thread.join(5)
+            thread.join(1)  # a daemon: what the store keeps waiting is left behind
 
     def _run(self) -> None:
         pause = _LOOK_EVERY
@@ -131,10 +145,22 @@ class Live:
                     look.once(pages)
                     pause = _LOOK_EVERY
         except QueuectlError as error:
-            for page in list(self._pages):
-                page.put("trouble", {"code": error.code, "detail": error.message})
-            return not self._ended.is_set()
-        return False
+            self._tell_trouble(error.code, error.message)
+        except Exception as error:  # nobody would look for the pages any more
+            self._tell_trouble("failed", f"internal error: {type(error).__name__}: {error}"[:500])
+        else:
+            return False
+        with self._lock:
+            if not self._pages:
+                self._thread = None
+        return self._thread is not None and not self._ended.is_set()
+
+    def _tell_trouble(self, code: str, detail: str) -> None:
+        """Once; when it is over they are sent everything anew."""
+        for page in list(self._pages):
+            if not page.troubled:
+                page.troubled, page.stats, page.told = True, None, 0
+                page.put("trouble", {"code": code, "detail": detail})
 
 
 class _Look:
@@ -144,42 +170,51 @@ class _Look:
         self._live = live
         self._queue = queue
         self._seen: int | None = None
-        self._told = 0.0
         self._counted = 0.0
         self._stats: dict[str | None, dict[str, object]] = {}
-        self._due = True
-        self._known: set[int] = set()
+        self._stale = True  # something was written since they were counted
+        self._knows = not queue.store.location.shared
+        self._noticed: float | None = None  # when something was written
 
     def once(self, pages: list[Page]) -> None:
         now = time.monotonic()
+        self._queue.store.check_identity()
         seen = self._queue.store.changed()
-        changed = seen != self._seen
+        written = seen != self._seen
         self._seen = seen
-        if changed:
-            self._live.version += 1
-            self._due = True
+        self._stale = self._stale or written
+        before = self._stats
         self._send_stats(pages, now)
-        if self._due and now - self._told >= _CHANGED_EVERY:
-            self._due, self._told = False, now
-            for page in pages:
-                page.put("changed", {"jobs": True, "queues": True, "workers": True, "schedules": True})
+        if written and (self._knows or self._noticed is None or self._is_due(before, now)):
+            self._noticed = now
+            self._live.version += 1
+        version = self._live.version
         for page in pages:
+            page.troubled = False
+            if page.told < version and now - page.told_at >= _CHANGED_EVERY:
+                page.told_at = now
+                page.put_changed(version)
             if page.job is not None and not page.full:
                 page.job.look(self._queue, page)
-        self._known = {id(page) for page in pages}
+
+    def _is_due(self, before: dict[str | None, dict[str, object]], now: float) -> bool:
+        """Of a server nobody knows whether it was written to: if the numbers are others, and now and then."""
+        assert self._noticed is not None
+        counts = [{name: _lasting(one) for name, one in stats.items()} for stats in (before, self._stats)]
+        return counts[0] != counts[1] or now - self._noticed >= _MAYBE_EVERY
 
     def _send_stats(self, pages: list[Page], now: float) -> None:
-        new = [page for page in pages if id(page) not in self._known]
         names = {page.queue for page in pages}
-        aged = now - self._counted >= (_STATS_EVERY if self._due else _AGES_EVERY)
-        for name in names:
-            if not aged and name in self._stats:
-                document = self._stats[name]
-            else:
-                document = stats_document(self._queue, name)
-                self._counted = now
-            before, self._stats[name] = self._stats.get(name), document
-            for page in pages:
-                if page.queue == name and (page in new or document != before):
-                    page.put("stats", document)
-        self._stats = {name: self._stats[name] for name in names}
+        if now - self._counted >= (_STATS_EVERY if self._stale else _AGES_EVERY):
+            self._stats = {}
+            self._counted, self._stale = now, False
+        counted = {name: self._stats.get(name) or stats_document(self._queue, name) for name in names}
+        self._stats = counted
+        for page in pages:
+            if page.stats != counted[page.queue]:
+                page.stats = counted[page.queue]
+                page.put("stats", page.stats)
+
+
+def _lasting(stats: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in stats.items() if name not in _BY_ITSELF}

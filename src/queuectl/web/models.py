@@ -255,6 +255,7 @@ class Session(Open):
 _TEXT = {"type": "string"}
 _COUNT = {"type": "integer", "minimum": 0}
 _SPAN = {"type": ["string", "number"], "description": "seconds, or like 10m"}
+_CODES = {"type": ["string", "integer", "array"], "description": "exit codes, like 1,2,10-20"}
 _LIST = {"type": ["array", "string"], "items": _TEXT}
 _KINDS: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("id", "command", "queue", "cwd", "run_at", "backoff_strategy"), _TEXT),
@@ -266,6 +267,9 @@ _KINDS: dict[str, dict[str, Any]] = {
     ),
     **dict.fromkeys(("timeout", "delay", "backoff_max", "retry_delay", "cpu_time"), _SPAN),
     **dict.fromkeys(("tags", "after", "depends_on", "after_any", "after_fail"), _LIST),
+    **dict.fromkeys(("retry_on", "no_retry_on", "ok_codes"), _CODES),
+    "memory": {"type": ["string", "integer"], "description": "bytes, or like 512M"},
+    "needs": {"type": ["string", "array", "object"], "description": "resources of a worker: gpu=1"},
     "argv": {"type": "array", "items": _TEXT},
     "priority": {"type": "integer"},
     "nice": {"type": "integer"},
@@ -317,11 +321,11 @@ ACTION = _object(
     ("action",),
 )
 PAUSE = _object({"reason": _nullable(_TEXT), "until": _nullable(_TEXT)})
-_RULES = (
+RULES = (
     *("concurrency", "rate", "burst", "timeout", "max_retries"),
     *("backoff_strategy", "backoff_base", "backoff_max", "retry_delay"),
 )
-QUEUE_RULES = _object({name: {} for name in _RULES})
+QUEUE_RULES = _object({name: {} for name in RULES})
 SCHEDULE = _object(
     {
         **dict.fromkeys(("recurrence", "time_zone", "catch_up", "overlap"), _TEXT),

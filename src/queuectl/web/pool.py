@@ -7,11 +7,12 @@ import time
 from contextlib import contextmanager
 
 from queuectl.app import open_queue
+from queuectl.config.sources import load
 from queuectl.errors import StoreBusy, StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from queuectl.queue import Queue
 
@@ -33,18 +34,27 @@ class Pool:
         self.seconds = 0.0  # spent by those who had a queue
 
     @contextmanager
-    def queue(self) -> Iterator[Queue]:
-        """One that nobody else has. After an error of the store it is closed: the next opens another."""
+    def queue(self, caller: Mapping[str, str] | None = None, *, settings: bool = False) -> Iterator[Queue]:
+        """One that nobody else has; with `settings`, those that are in force now. After an error of the store
+        all that are free are closed: the next opens another.
+
+        `caller`: the trace that new jobs belong to. Never the one in which this server was started.
+        """
         if not self._permits.acquire(timeout=_PATIENCE_S):
             raise StoreBusy("too many requests at once", "try again")
         began = time.monotonic()
         try:
             queue = self._take()
+            queue.caller = caller or {}
             try:
+                if settings:  # others may have changed them since it was opened
+                    queue.settings = load(queue.store.stored_config())
                 yield queue
-            except StoreError:
+            except StoreError as error:
                 self.errors += 1
                 queue.close()
+                if not isinstance(error, StoreBusy):
+                    self.close()  # what is wrong with one is wrong with the others
                 raise
             except BaseException:
                 self._give_back(queue)
@@ -59,8 +69,13 @@ class Pool:
 
     def _take(self) -> Queue:
         with self._lock:
-            if self._free:
-                return self._free.pop()
+            free = self._free.pop() if self._free else None
+        if free is not None:
+            try:
+                free.store.check_identity()  # a file may have been replaced, and be read as it was forever
+                return free
+            except StoreError:
+                free.close()
         queue = open_queue(self.url, create=False)
         queue.store.be_patient(_STORE_PATIENCE_MS)
         return queue

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -26,6 +28,7 @@ _TITLES = {
     403: "Not allowed",
     404: "There is no such thing",
     405: "Not with this method",
+    408: "Too slow",
     409: "Its state does not allow it",
     413: "Too large",
     415: "Another form is needed",
@@ -48,12 +51,20 @@ _CODES = {
 class Problem(Exception):
     """An answer that is an error of the request itself, not of the queue."""
 
-    def __init__(self, status: int, code: str, detail: str, hint: str | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        hint: str | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
         super().__init__(detail)
         self.status = status
         self.code = code
         self.detail = detail
         self.hint = hint
+        self.headers = headers or {}
 
     def answer(self, headers: dict[str, str] | None = None) -> JSONResponse:
         body = {
@@ -64,7 +75,14 @@ class Problem(Exception):
             "detail": self.detail,
             "hint": self.hint,
         }
-        return JSONResponse(body, self.status, headers, media_type=MEDIA_TYPE)
+        more = {**self.headers, **(headers or {})}
+        # ASCII: what is wrong with a request may be that it holds something that is no text.
+        return _Ascii(body, self.status, more, media_type=MEDIA_TYPE)
+
+
+class _Ascii(JSONResponse):
+    def render(self, content: object) -> bytes:
+        return json.dumps(content).encode()
 
 
 def problem_of(error: QueuectlError) -> Problem:
@@ -92,6 +110,14 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     def _http(_: Request, error: HTTPException) -> JSONResponse:
+        if error.status_code == 404:
+            hint = "GET /api/v1/openapi.json shows all there is"
+            return Problem(404, "not_found", "there is nothing at this address", hint).answer()
         code = _CODES.get(error.status_code, "failed")
         headers = dict(error.headers) if error.headers else None
         return Problem(error.status_code, code, str(error.detail)).answer(headers)
+
+    @app.exception_handler(Exception)
+    def _unexpected(_: Request, error: Exception) -> JSONResponse:
+        hint = "this is a bug; the server's own messages show where it is"
+        return Problem(500, "failed", f"internal error: {type(error).__name__}", hint).answer()

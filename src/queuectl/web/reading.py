@@ -7,6 +7,8 @@ import json
 from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
 
 from queuectl.core.strictjson import MalformedJson, load_json
 from queuectl.errors import InvalidInput
@@ -25,6 +27,32 @@ def pool_of(request: Request) -> Pool:
 
 
 FromPool = Annotated[Pool, Depends(pool_of)]
+
+
+def trace_of(request: Request) -> dict[str, str]:
+    """The caller's trace, named as in an environment."""
+    names = ("traceparent", "tracestate")
+    return {name.upper(): request.headers[name] for name in names if name in request.headers}
+
+
+FromTrace = Annotated[dict[str, str], Depends(trace_of)]
+
+
+def known_query(request: Request) -> None:
+    """Refuse parameters that a route does not have: a misspelled filter would mean every job."""
+    route = request.scope.get("route")
+    if not isinstance(route, APIRoute):
+        return
+    known = sorted(_query_names(route.dependant))
+    for name in request.query_params:
+        if name not in known:
+            hint = "known: " + ", ".join(known) if known else "there are none here"
+            raise InvalidInput(f"unknown parameter {name[:60]!r}", hint)
+
+
+def _query_names(dependant: Dependant) -> set[str]:
+    own = {field.alias for field in dependant.query_params}
+    return own.union(*map(_query_names, dependant.dependencies))
 
 
 async def json_object(request: Request) -> dict[str, Any]:
@@ -152,19 +180,21 @@ def body_filter(body: dict[str, Any], *, now: int) -> JobFilter:
 # --- cursors ----------------------------------------------------------------------------------------
 
 
-def encode_cursor(value: dict[str, int]) -> str:
-    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+def encode_cursor(order: str, place: int) -> str:
+    return base64.urlsafe_b64encode(json.dumps([order, place]).encode()).decode().rstrip("=")
 
 
-def decode_cursor(text: str | None, name: str) -> int | None:
+def decode_cursor(text: str | None, order: str) -> int | None:
     """Where the last page ended. One of another order is refused."""
     if text is None:
         return None
     try:
         value = json.loads(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True))
-        number = value[name]
-        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**62:
+        known, number = value
+        if known != order or isinstance(number, bool) or not isinstance(number, int):
             raise ValueError
-    except (ValueError, TypeError, KeyError, RecursionError):
+        if not 0 <= number < 2**53:
+            raise ValueError
+    except (ValueError, TypeError, RecursionError):
         raise InvalidInput("cursor is not one of this list", "take it from `next` of the last page") from None
     return number

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from queuectl import editing, system
 from queuectl.core import states
 from queuectl.core.times import iso
-from queuectl.errors import InvalidInput
+from queuectl.errors import InvalidInput, Refused
 from queuectl.queue import Queue
 from queuectl.selecting import possible
 from queuectl.store.messages import JobFilter
@@ -57,12 +57,20 @@ def act(pool: FromPool, body: JsonObject, request: Request) -> JSONResponse:
         raise InvalidInput(f"unknown action {str(verb)[:40]!r}", "choose from " + ", ".join(ACTIONS))
     wanted = _wanted(ids, filter, all, now=request.app.state.clock.now())
     action = ACTIONS[verb]
-    chosen = possible(wanted, verb, action.sources, held=action.held)
+    chosen = _possible(wanted, verb, action)
     with pool.queue() as queue:
         many = _many(queue, verb, changes)
         first = [job.id for job in queue.store.page(chosen, limit=_FIRST_IDS)]
         count = queue.store.count(chosen) if dry_run else many(queue, chosen)
     return JSONResponse({"action": verb, "dry_run": bool(dry_run), "count": count, "ids": first})
+
+
+def _possible(wanted: JobFilter, verb: str, action: _Action) -> JobFilter:
+    """Those of them for which it is possible."""
+    if action.held is not None and wanted.held is not None and wanted.held != action.held:
+        now, only = ("held", "not held") if wanted.held else ("not held", "held")
+        raise Refused(f"cannot {verb} jobs that are {now}", f"only those that are {only}")
+    return possible(wanted, verb, action.sources, held=wanted.held if action.held is None else action.held)
 
 
 def _many(queue: Queue, verb: str, fields: dict[str, object] | None) -> Many:
@@ -86,9 +94,12 @@ def _wanted(
         return JobFilter(ids=tuple(map(str, ids)))
     if filter is None:
         return JobFilter()
-    if not any(value not in (None, []) for value in filter.values()):
+    found = body_filter(filter, now=now)
+    # Also if it has words: a state "all" and an empty search restrict nothing.
+    restricted = (found.queue, found.tag, found.created_after, found.created_before, found.held, found.cause)
+    if not (found.states or found.text or any(one is not None for one in restricted)):
         raise InvalidInput("the filter is empty", "to mean every job, say all: true")
-    return body_filter(filter, now=now)
+    return found
 
 
 def all_text(values: list[object]) -> bool:

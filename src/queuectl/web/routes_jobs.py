@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import threading
 from hashlib import sha256
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query
 from fastapi.responses import JSONResponse
 
 from queuectl import editing
+from queuectl.arriving import batches_of
+from queuectl.core.batches import ids_of
 from queuectl.core.job import Job
 from queuectl.core.spec import job_from_fields
 from queuectl.documents import command_line, job_document
@@ -20,6 +24,7 @@ from queuectl.web import models
 from queuectl.web.problems import Problem
 from queuectl.web.reading import (
     FromPool,
+    FromTrace,
     JsonObject,
     QueryFilter,
     decode_cursor,
@@ -28,6 +33,7 @@ from queuectl.web.reading import (
 )
 
 router = APIRouter(tags=["jobs"])
+_ONCE = threading.Lock()
 MOST_IN_BATCH = 100_000
 
 
@@ -35,10 +41,11 @@ MOST_IN_BATCH = 100_000
 def enqueue(
     pool: FromPool,
     body: JsonObject,
+    trace: FromTrace,
     idempotency_key: Annotated[str | None, Header(max_length=255)] = None,
 ) -> JSONResponse:
     """Store a job. With an Idempotency-Key the same request, sent again, gives the same job."""
-    with pool.queue() as queue:
+    with pool.queue(trace, settings=True) as queue:
         if idempotency_key:
             job, new = _once(queue, body, idempotency_key)
         else:
@@ -51,7 +58,8 @@ def _stored(queue: Queue, fields: dict[str, Any]) -> Job:
     new = job_from_fields(fields, queue.defaults())
     queue.enqueue_jobs([new])
     assert new.id is not None
-    return queue.get(new.id)
+    instead = new.conditions.instead if new.conditions is not None else None
+    return queue.get(instead or new.id)  # another one has its unique key and has not ended
 
 
 def _once(queue: Queue, body: dict[str, Any], key: str) -> tuple[Job, bool]:
@@ -59,50 +67,60 @@ def _once(queue: Queue, body: dict[str, Any], key: str) -> tuple[Job, bool]:
     if "id" in body:
         raise InvalidInput("both an id and an Idempotency-Key are given", "give one of the two")
     prefix = "once-" + sha256(key.encode("utf-8", "replace")).hexdigest()[:24] + "-"
-    id = prefix + sha256(repr(sorted(body.items())).encode("utf-8", "replace")).hexdigest()[:16]
-    known = queue.store.ids_from(prefix, limit=1)
-    if known and known[0] != id:
-        raise Problem(422, "idempotency_key_reused", "this Idempotency-Key came with another request before")
-    if known:
-        return queue.get(id), False
-    try:
-        return _stored(queue, {**body, "id": id}), True
-    except DuplicateId:
-        return queue.get(id), False
+    id = prefix + sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:16]
+    with _ONCE:  # or two different requests with one key, at the same time, would both be the first
+        known = queue.store.ids_from(prefix, limit=1)
+        if known and known[0] != id:
+            raise Problem(
+                422,
+                "idempotency_key_reused",
+                "this Idempotency-Key came with another request before",
+                "a new request needs a new key",
+            )
+        if known:
+            return queue.get(id), False
+        try:
+            return _stored(queue, {**body, "id": id}), True
+        except DuplicateId:
+            if queue.store.get(id) is None:
+                raise  # it is another's id or unique key that is in the way
+            return queue.get(id), False
 
 
 @router.post("/jobs/batch", status_code=201, **models.gives(models.Ids, 201, body=models.BATCH))
-def enqueue_many(pool: FromPool, body: JsonObject) -> JSONResponse:
+def enqueue_many(pool: FromPool, body: JsonObject, trace: FromTrace) -> JSONResponse:
     """Store many jobs, all or none; each is an object of fields or a shell line."""
     jobs, if_exists = take(body, jobs=list, if_exists=str)
     if not jobs:
         raise InvalidInput("there are no jobs", 'like {"jobs": ["echo one", {"command": "echo two"}]}')
     if len(jobs) > MOST_IN_BATCH:
         raise Problem(413, "too_large", f"at most {MOST_IN_BATCH:,} jobs at once", "send them in parts")
-    with pool.queue() as queue:
-        ids = queue.enqueue_many(jobs, if_exists=if_exists or "fail")
-    return JSONResponse({"count": len(ids), "ids": ids}, 201)
+    with pool.queue(trace, settings=True) as queue:
+        batches = list(batches_of(jobs, queue.defaults()))
+        new = queue.enqueue_batches(batches, if_exists=if_exists or "fail")
+    return JSONResponse({"count": new, "ids": [id for batch in batches for id in ids_of(batch)]}, 201)
 
 
 @router.get("/jobs", **models.gives(models.Page))
 def list_jobs(
     pool: FromPool,
     filter: QueryFilter,
-    sort: Annotated[str, Query(pattern="^(created|updated|finished|priority|due|id)$")] = "created",
+    sort: Literal["created", "updated", "finished", "priority", "due", "id"] = "created",
     reverse: bool = False,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
     count: Annotated[bool, Query(description="say how many there are in all")] = False,
 ) -> JSONResponse:
     """A page of jobs, the oldest first; `next` leads to the following one."""
-    key = "after" if sort == "created" else "offset"
-    at = decode_cursor(cursor, key)
+    order = f"{sort} down" if reverse else sort
+    at = decode_cursor(cursor, order)
+    by_key = sort == "created"
     with pool.queue() as queue:
         jobs = queue.store.page(
             filter,
             limit=limit + 1,
-            after=at if key == "after" else None,
-            offset=0 if key == "after" else at or 0,
+            after=at if by_key else None,
+            offset=0 if by_key else at or 0,
             sort=sort,
             descending=reverse,
         )
@@ -110,7 +128,7 @@ def list_jobs(
     more, jobs = len(jobs) > limit, jobs[:limit]
     following = None
     if more:
-        following = encode_cursor({key: jobs[-1].seq if key == "after" else (at or 0) + limit})
+        following = encode_cursor(order, jobs[-1].seq if by_key else (at or 0) + limit)
     return JSONResponse({"jobs": [job.to_dict() for job in jobs], "next": following, "total": total})
 
 

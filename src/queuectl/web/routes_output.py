@@ -23,7 +23,8 @@ from queuectl.web.reading import FromPool
 router = APIRouter(tags=["output"])
 _STREAMS = {STDOUT: "stdout", STDERR: "stderr", GAP: "gap"}
 _TAIL = 256 * 1024
-_MOST = 1024 * 1024  # bytes of output in one answer
+MOST = 1024 * 1024  # bytes of output in one answer
+_CHARACTER = 4  # bytes of the longest
 
 Run = Annotated[int | None, Query(ge=1, le=2**53, alias="attempt")]
 
@@ -36,8 +37,8 @@ def find(queue: Queue, job: Job, run: int | None) -> tuple[int | None, Attempt |
         if running:
             return job.runs, None
         printed = [one for one in attempts if has_output(queue, job, one)]
-        last = (printed or list(attempts) or [None])[-1]
-        return (None, None) if last is None else (last.run, last)
+        found = printed or list(attempts)
+        return (found[-1].run, found[-1]) if found else (None, None)
     for attempt in attempts:
         if attempt.run == run:
             return run, attempt
@@ -62,6 +63,7 @@ def download(
     attempt: Run = None,
     stream: Annotated[str | None, Query(pattern="^(stdout|stderr)$")] = None,
     range: Annotated[str | None, Header(alias="Range")] = None,
+    if_range: Annotated[str | None, Header(alias="If-Range", include_in_schema=False)] = None,
 ) -> Response:
     """The output as it is, never as anything that a browser would show."""
     with pool.queue() as queue:
@@ -77,7 +79,8 @@ def download(
         "Content-Disposition": f'attachment; filename="{job.id}-{run or 0}.txt"',
         "Accept-Ranges": "bytes",
     }
-    part = _range(range, size)
+    # We give no tags or dates that If-Range could name: whatever it names is not what we have.
+    part = _range(range if if_range is None else None, size)
     if part is None:
         headers["Content-Length"] = str(size)
         return StreamingResponse(iter(wanted), 200, headers, media_type="text/plain; charset=utf-8")
@@ -94,10 +97,18 @@ def _range(header: str | None, size: int) -> tuple[int, int] | None:
     if match is None or match.groups() == ("", ""):
         return None
     begin, end = match.groups()
+    if begin and end and int(begin) > int(end):
+        return None  # no range at all
     first = max(size - int(end), 0) if not begin else int(begin)
     last = size - 1 if not begin or not end else min(int(end), size - 1)
     if first > last:
-        raise Problem(416, "no_such_range", f"there are {size:,} bytes", "ask for some of these")
+        raise Problem(
+            416,
+            "no_such_range",
+            f"there are {size:,} bytes",
+            "ask for some of these",
+            {"Content-Range": f"bytes */{size}"},
+        )
     return first, last
 
 
@@ -118,7 +129,7 @@ def pieces(
     id: str,
     attempt: Run = None,
     after: Annotated[int, Query(ge=0, le=2**53)] = 0,
-    tail: Annotated[int, Query(ge=0, le=_MOST)] = _TAIL,
+    tail: Annotated[int, Query(ge=0, le=MOST)] = _TAIL,
 ) -> JSONResponse:
     """The output behind the first `after` bytes; from the beginning, at most the last `tail`."""
     with pool.queue() as queue:
@@ -131,19 +142,20 @@ def some_output(
 ) -> dict[str, object]:
     found = list(chunks_of(queue, job, run, attempt))
     size = sum(len(chunk.data) for chunk in found if chunk.stream != GAP)
-    start = after if after else max(size - tail, 0)
-    reader, at, sent = Pieces(), 0, 0
+    start = min(after, size) if after else max(size - tail, 0)
+    reader = Pieces(skip=start)
     for chunk in found:
-        skip = max(start - at, 0)
-        at += 0 if chunk.stream == GAP else len(chunk.data)
-        if sent < _MOST and (at > start or (chunk.stream == GAP and at >= start)):
-            sent += reader.add(chunk, skip)
+        if reader.seen >= MOST:
+            break
+        reader.add(chunk)
+    if attempt is not None and 0 < reader.seen == size - start:
+        reader.finish()
     elsewhere = attempt is not None and lies_elsewhere(queue, attempt)
     return {
         "attempt": run,
         "running": run is not None and attempt is None,
-        "pieces": reader.shown,
-        "next": max(min(start + sent, size), min(after, size)),
+        "pieces": reader.take(),
+        "next": start + reader.seen,
         "skipped": start if not after else 0,
         "note": f"only the end is here; the whole log is on {attempt.host}"
         if elsewhere and attempt
@@ -152,21 +164,42 @@ def some_output(
 
 
 class Pieces:
-    """Output as a page gets it. A character may be spread over two pieces of a stream."""
+    """Output as a page gets it, behind the first `skip` bytes. A character may be spread over two pieces of a
+    stream, and over two answers: what is skipped is read too, so that its second half is not taken for dirt.
+    """
 
-    def __init__(self) -> None:
-        self.shown: list[dict[str, object]] = []
-        self._decoders = {stream: codecs.getincrementaldecoder("utf-8")("replace") for stream in _STREAMS}
+    def __init__(self, skip: int = 0) -> None:
+        self._shown: list[dict[str, object]] = []
+        self._skip = skip
+        self.seen = 0  # bytes behind those
+        self._decoders = {
+            stream: codecs.getincrementaldecoder("utf-8")("replace") for stream in (STDOUT, STDERR)
+        }
 
-    def add(self, chunk: Chunk, skip: int = 0) -> int:
-        """Show a chunk but for its first bytes; how many bytes of output that were."""
-        data = chunk.data if chunk.stream == GAP else chunk.data[skip:]
-        name = _STREAMS.get(chunk.stream, "gap")
-        text = self._decoders[GAP if name == "gap" else chunk.stream].decode(data)
-        if text or name == "gap":
-            self.shown.append({"stream": name, "at": chunk.offset_ms, "text": text})
-        return 0 if chunk.stream == GAP else len(data)
+    def add(self, chunk: Chunk) -> None:
+        if chunk.stream == GAP:
+            if not self._skip:
+                self._show(GAP, chunk.offset_ms, chunk.data.decode("ascii", "replace"))
+            return
+        decoder = self._decoders[chunk.stream]
+        skip = min(self._skip, len(chunk.data))
+        self._skip -= skip
+        decoder.decode(chunk.data[max(skip - _CHARACTER, 0) : skip])
+        text = decoder.decode(chunk.data[skip:])
+        self.seen += len(chunk.data) - skip
+        if text:
+            self._show(chunk.stream, chunk.offset_ms, text)
+
+    def finish(self) -> None:
+        """Nothing more comes: half a character stays one."""
+        for stream, decoder in self._decoders.items():
+            text = decoder.decode(b"", final=True)
+            if text:
+                self._show(stream, int(str(self._shown[-1]["at"])) if self._shown else 0, text)
+
+    def _show(self, stream: int, at: int, text: str) -> None:
+        self._shown.append({"stream": _STREAMS[stream], "at": at, "text": text})
 
     def take(self) -> list[dict[str, object]]:
-        shown, self.shown = self.shown, []
+        shown, self._shown = self._shown, []
         return shown

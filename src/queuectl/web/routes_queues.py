@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import JSONResponse, Response
 
 from queuectl import queues, schedules
 from queuectl.app import living_workers
+from queuectl.config.sources import find_key
+from queuectl.core.durations import parse_duration
+from queuectl.core.queue_spec import read_changes
 from queuectl.core.schedules import Schedule
 from queuectl.core.times import parse_when
 from queuectl.documents import schedule_document, settings_document, worker_document
-from queuectl.errors import InvalidInput, NotFound
+from queuectl.errors import InvalidInput
 from queuectl.fleet import ask_to_stop
 from queuectl.queue import Queue
 from queuectl.web import models
+from queuectl.web.pool import Pool
 from queuectl.web.reading import FromPool, JsonObject, take
 
 router = APIRouter()
@@ -35,6 +39,7 @@ def list_queues(pool: FromPool) -> JSONResponse:
 
 @router.get("/queues/{name}", tags=["queues"], **models.gives(models.Queue))
 def show_queue(pool: FromPool, name: Name) -> JSONResponse:
+    """Its jobs, its rules, its workers."""
     with pool.queue() as queue:
         return JSONResponse(queues.find(queue, name).to_dict())
 
@@ -43,6 +48,7 @@ def show_queue(pool: FromPool, name: Name) -> JSONResponse:
 def change_queue(pool: FromPool, name: Name, body: JsonObject) -> JSONResponse:
     """Lay down limits and defaults; null removes one."""
     with pool.queue() as queue:
+        read_changes(body)  # refuses unknown names, which could be those of our own arguments
         queues.configure(queue, name, **body)
         return JSONResponse(queues.look(queue, name).to_dict())
 
@@ -52,10 +58,17 @@ def pause_queue(pool: FromPool, name: Name, body: JsonObject) -> JSONResponse:
     """Start no more of its jobs, until then or until it is resumed."""
     reason, until = take(body, reason=str, until=str)
     with pool.queue() as queue:
-        now = queue.clock.now()
-        end = None if until is None else parse_when(until, now_ms=now, what="until")
+        end = None if until is None else _end(until, queue.clock.now())
         queues.pause(queue, name, reason=reason, until=end)
         return JSONResponse(queues.look(queue, name).to_dict())
+
+
+def _end(text: str, now: int) -> int:
+    """A moment, or how long: 2h."""
+    try:
+        return now + parse_duration(text, what="until")
+    except InvalidInput:
+        return parse_when(text, now_ms=now, what="until")
 
 
 @router.post("/queues/{name}/resume", tags=["queues"], **models.gives(models.Queue))
@@ -87,12 +100,14 @@ def _document(queue: Queue, schedule: Schedule) -> dict[str, object]:
 
 @router.get("/schedules", tags=["schedules"], **models.gives(models.Schedules))
 def list_schedules(pool: FromPool) -> JSONResponse:
+    """Every schedule, with its next times."""
     with pool.queue() as queue:
         return JSONResponse({"schedules": [_document(queue, one) for one in schedules.every(queue)]})
 
 
 @router.get("/schedules/{name}", tags=["schedules"], **models.gives(models.Schedule))
 def show_schedule(pool: FromPool, name: Name) -> JSONResponse:
+    """One schedule, with its next times."""
     with pool.queue() as queue:
         return JSONResponse(_document(queue, schedules.get(queue, name)))
 
@@ -132,12 +147,14 @@ def remove_schedule(pool: FromPool, name: Name) -> Response:
 
 @router.post("/schedules/{name}/pause", tags=["schedules"], **models.gives(models.Schedule))
 def pause_schedule(pool: FromPool, name: Name) -> JSONResponse:
+    """Fire no more until it is resumed."""
     with pool.queue() as queue:
         return JSONResponse(_document(queue, schedules.pause(queue, name)))
 
 
 @router.post("/schedules/{name}/resume", tags=["schedules"], **models.gives(models.Schedule))
 def resume_schedule(pool: FromPool, name: Name) -> JSONResponse:
+    """Fire again, from the next time on."""
     with pool.queue() as queue:
         return JSONResponse(_document(queue, schedules.resume(queue, name)))
 
@@ -156,6 +173,7 @@ def trigger_schedule(pool: FromPool, name: Name) -> JSONResponse:
 
 @router.get("/workers", tags=["workers"], **models.gives(models.Workers))
 def list_workers(pool: FromPool) -> JSONResponse:
+    """The workers that live, on every machine."""
     with pool.queue() as queue:
         return JSONResponse({"workers": [worker_document(one) for one in living_workers(queue.store)]})
 
@@ -179,6 +197,7 @@ def stop_worker(pool: FromPool, id: Name) -> JSONResponse:
 
 @router.get("/config", tags=["config"], **models.gives(models.Open))
 def list_settings(pool: FromPool) -> JSONResponse:
+    """All settings, their values and where these come from."""
     with pool.queue() as queue:
         return JSONResponse(settings_document(queue))
 
@@ -198,13 +217,10 @@ def remove_setting(pool: FromPool, key: Name) -> JSONResponse:
     return _changed(pool, key, None)
 
 
-def _changed(pool: Any, key: str, value: str | None) -> JSONResponse:
+def _changed(pool: Pool, key: str, value: str | None) -> JSONResponse:
+    name = find_key(key).name
     with pool.queue() as queue:
-        known = settings_document(queue)
-        name = key.strip().lower().replace("_", "-")
-        if name not in known:
-            raise NotFound(f"there is no setting {key[:60]!r}", "GET /api/v1/config shows them")
-        queue.set_config(name, value)
+        queue.set_config(key, value)
         return JSONResponse(settings_document(queue)[name])
 
 

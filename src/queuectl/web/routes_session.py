@@ -8,12 +8,10 @@ from fastapi.responses import JSONResponse, Response
 from queuectl import __version__
 from queuectl.errors import InvalidInput
 from queuectl.web import models
-from queuectl.web.problems import Problem
 from queuectl.web.reading import FromPool, JsonObject, take
-from queuectl.web.tokens import Grant
+from queuectl.web.tokens import SESSION_MS, Grant
 
 router = APIRouter(tags=["session"])
-_SECONDS = 12 * 3600
 
 
 @router.post("/session", **models.gives(models.Session, body=models.LOGIN))
@@ -23,17 +21,14 @@ def come_in(request: Request, pool: FromPool, body: JsonObject) -> JSONResponse:
     if (token is None) == (code is None):
         raise InvalidInput("a token or a code is needed", 'like {"token": "…"}')
     state = request.app.state
-    client = request.client.host if request.client else ""
-    state.guard.check_failures(client)
-    grant = state.tokens.redeem(code) if code is not None else state.tokens.check(token)
-    if grant is None:
-        state.guard.note_failure(client)
-        raise Problem(401, "unauthorized", "this is not known here", "a link works once, for 15 minutes")
+    found = state.tokens.redeem(code) if code is not None else state.tokens.check(token)
+    # A code is made by us, whatever was done about the token: it cannot be guessed either.
+    grant = found if code is not None and found is not None else state.guard.known(request.scope, found)
     response = JSONResponse(_document(request, pool, grant))
     response.set_cookie(
         state.guard.cookie,
         state.tokens.session(grant),
-        max_age=_SECONDS,
+        max_age=SESSION_MS // 1000,
         httponly=True,
         samesite="strict",
         secure=state.secure,
@@ -52,8 +47,14 @@ def who(request: Request, pool: FromPool) -> JSONResponse:
 
 @router.delete("/session", status_code=204, **models.gives_nothing())
 def leave(request: Request) -> Response:
+    """Log out: the browser forgets its cookie, and a copy of it is worth nothing any more."""
+    state = request.app.state
+    for session in state.guard.sessions(request.headers.getlist("cookie")):
+        state.tokens.end_session(session)
     response = Response(status_code=204)
-    response.delete_cookie(request.app.state.guard.cookie, path="/", httponly=True, samesite="strict")
+    response.delete_cookie(
+        state.guard.cookie, path="/", httponly=True, samesite="strict", secure=state.secure
+    )
     return response
 
 

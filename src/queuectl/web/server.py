@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import ssl
+import threading
 from collections.abc import Callable
 
 import uvicorn
@@ -15,7 +17,7 @@ from queuectl.web.protocol import Bounded
 from queuectl.web.tokens import Tokens
 
 DEFAULT_PORT = 8470
-_GRACE_S = 2  # for answers under way, at the end
+_GRACE_S = 1  # for answers under way, at the end
 
 
 class Options:
@@ -84,22 +86,44 @@ class _Server(uvicorn.Server):
         if self.started:
             self._started()
 
-    def handle_exit(self, sig: int, frame: object) -> None:
-        self._application.live.close()
-        super().handle_exit(sig, frame)  # type: ignore[arg-type]
+    def handle_exit(self, sig: int, frame: object) -> None:  # noqa: ARG002
+        """Only notes it: a signal may come while a lock is held.
+
+        Nor is it raised again at the end, as uvicorn would: to be told to stop is no failure.
+        """
+        self.force_exit = self.should_exit  # who asks twice does not want to wait
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Not here: it waits for a thread, which may be waiting for the store.
+        threading.Thread(target=self._application.live.close, daemon=True).start()
+        await super().shutdown(sockets)
 
 
 def serve(
-    location: Location, clock: Callable[[], int], options: Options, say: Callable[[str, str], None]
+    location: Location,
+    clock: Callable[[], int],
+    options: Options,
+    say: Callable[[str, str], None],
 ) -> None:
     """`say` hears the address and the link to come in, once it can be used."""
     options.check()
-    listening = _listen(options)
-    port = int(listening.getsockname()[1])
     tokens = Tokens(location.state_dir, clock, given=options.token)
+    with _listen(options) as listening:
+        _serve(location.url, tokens, options, listening, say)
+
+
+def _serve(
+    url: str,
+    tokens: Tokens,
+    options: Options,
+    listening: socket.socket,
+    say: Callable[[str, str], None],
+) -> None:
+    port = int(listening.getsockname()[1])
     secure = bool(options.certificate)
     application = Application(
-        location.url,
+        url,
         tokens,
         port=port,
         names=options.names,
@@ -114,23 +138,28 @@ def serve(
         ws="none",
         lifespan="off",
         log_config=None,
-        log_level="warning",
+        log_level="error",  # below it anybody could fill the log
         access_log=False,
         server_header=False,
         date_header=True,
         proxy_headers=False,
         timeout_graceful_shutdown=_GRACE_S,
-        timeout_keep_alive=15,
-        h11_max_incomplete_event_size=32 * 1024,
+        timeout_keep_alive=8,
         ssl_certfile=options.certificate,
         ssl_keyfile=options.key,
     )
+    try:
+        config.load()
+    except (ssl.SSLError, OSError) as error:
+        raise InvalidInput(
+            f"cannot use the certificate and its key: {error.strerror or error}",
+            "give --tls-cert and --tls-key in PEM, which belong together",
+        ) from None
     server = _Server(config, application, lambda: say(address, f"{address}#code={tokens.new_code()}"))
     try:
         server.run(sockets=[listening])
     finally:
         application.close()
-        listening.close()
 
 
 def _listen(options: Options) -> socket.socket:
@@ -139,6 +168,7 @@ def _listen(options: Options) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((options.host, options.port))
+        listening.listen(128)  # only this tells of another who was bound to it at the same moment
     except OSError as error:
         listening.close()
         raise Refused(

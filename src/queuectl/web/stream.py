@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request
-from fastapi.responses import StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 
 from queuectl.web import models
 from queuectl.web.live import Live, Page
@@ -22,11 +23,11 @@ _MOST_PAGES = 200
 _DOCUMENT = models.gives_text()
 _DOCUMENT["responses"][200] = {
     "content": {"text/event-stream": {"schema": {"type": "string"}}},
-    "description": "Events: stats, changed, job, output, reset",
+    "description": "Events: stats, changed, job, output, reset, trouble",
 }
 
 
-@router.get("/stream", **_DOCUMENT)
+@router.get("/stream", response_class=Response, **_DOCUMENT)
 async def stream(
     request: Request,
     queue: Annotated[str | None, Query(max_length=200, description="of the stats")] = None,
@@ -36,7 +37,7 @@ async def stream(
     attempt: Annotated[int | None, Query(ge=1, le=2**53)] = None,
     after: Annotated[int, Query(ge=0, le=2**53, description="bytes of output that are known")] = 0,
     last_event_id: Annotated[str | None, Header(max_length=100)] = None,
-) -> StreamingResponse:
+) -> Response:
     """What changes, as it changes."""
     live: Live = request.app.state.live
     if live.pages >= _MOST_PAGES:
@@ -50,24 +51,40 @@ async def stream(
         except RuntimeError:
             pass  # the loop has ended, and with it the page
 
-    watch = None if job is None else JobWatch(job, run=attempt, after=after)
-    page = Page(wake, queue=queue, job=watch)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(
-        _events(live, page, woken, last_event_id), headers=headers, media_type="text/event-stream"
-    )
+    if request.scope.get("head"):
+        return Response(headers=headers, media_type="text/event-stream")  # which has no end
+    last = None if last_event_id is None else Last(last_event_id)
+    known = last.output if last is not None and last.output is not None else (attempt, after)
+    watch = None if job is None else JobWatch(job, run=attempt, known=known)
+    page = Page(wake, queue=queue, job=watch)
+    events = _events(live, page, woken, last)
+    return StreamingResponse(events, headers=headers, media_type="text/event-stream")
 
 
-async def _events(
-    live: Live, page: Page, woken: asyncio.Event, last_event_id: str | None
-) -> AsyncIterator[bytes]:
+class Last:
+    """The id of the last event that a page has got: of which server, what it had heard of by then, and how
+    much of the output of which attempt.
+    """
+
+    __slots__ = ("epoch", "output", "version")
+
+    def __init__(self, text: str) -> None:
+        match = re.fullmatch(r"([0-9a-f]{8})-([0-9]{1,15})(?:-([0-9]{1,15})-([0-9]{1,15}))?", text)
+        self.epoch = match[1] if match else ""
+        self.version = int(match[2]) if match else 0
+        self.output = (int(match[3]), int(match[4])) if match and match[3] else None
+
+
+async def _events(live: Live, page: Page, woken: asyncio.Event, last: Last | None) -> AsyncIterator[bytes]:
+    if last is not None and last.epoch == live.epoch:
+        page.told = last.version  # what it has missed since then it is told as soon as somebody looks
     live.join(page)
+    output = "" if last is None or last.output is None else "-{}-{}".format(*last.output)
     try:
         yield b"retry: 1000\n\n"
-        if last_event_id is not None:
-            event = _resumed(live, last_event_id)
-            if event is not None:
-                yield _line(live, event, {"jobs": True})
+        if last is not None and last.epoch != live.epoch:
+            yield _line(f"{live.epoch}-0{output}", "reset", {})
         while not page.closed:
             try:
                 async with asyncio.timeout(_PING_S):
@@ -76,20 +93,16 @@ async def _events(
                 yield b": ping\n\n"
                 continue
             woken.clear()
-            for event, data in page.take():
-                yield _line(live, event, data)
+            told, events = page.told, page.take()
+            for event, data in events:
+                if event == "changed":
+                    told = page.told
+                elif event == "output" and isinstance(data, dict) and data["attempt"] is not None:
+                    output = f"-{data['attempt']}-{data['next']}"
+                yield _line(f"{live.epoch}-{told}{output}", event, data)
     finally:
         live.leave(page)
 
 
-def _resumed(live: Live, last: str) -> str | None:
-    """What somebody has missed who was here until then: nothing, some changes, or nobody knows."""
-    epoch, _, version = last.partition("-")
-    if epoch != live.epoch or not version.isdigit():
-        return "reset"
-    return None if int(version) >= live.version else "changed"
-
-
-def _line(live: Live, event: str, data: object) -> bytes:
-    text = json.dumps(data, ensure_ascii=False)
-    return f"id: {live.epoch}-{live.version}\nevent: {event}\ndata: {text}\n\n".encode()
+def _line(id: str, event: str, data: object) -> bytes:
+    return f"id: {id}\nevent: {event}\ndata: {json.dumps(data)}\n\n".encode()

@@ -293,6 +293,8 @@ class Desk:
             given_back = given_back or report.outcome.kind in (kinds.UNSTARTED, kinds.RELEASED)
             if index is not None:
                 me.ledger.clear(index)
+        if handed_in:
+            emit("jobs.stored", reports=handed_in, stale=stale)
         for report in stale:
             # What was given back leaves no record: asked again after a lost answer, it only looks late.
             if report.outcome.kind != kinds.UNSTARTED:

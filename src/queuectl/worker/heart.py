@@ -49,7 +49,7 @@ class Heart(threading.Thread):
         self._load = load
         self._clock = clock
         self._wake = wake
-        self._upkeep = [*upkeep, measures]
+        self._upkeep: list[Upkeep] = [*upkeep, measures]
         self._measures = measures
         self._now = threading.Event()
         self._lock = threading.Lock()  # of what belongs to one incarnation
@@ -93,12 +93,19 @@ class Heart(threading.Thread):
                     if self._now.is_set():
                         self._now.clear()
                         self._next_beat = 0.0
-                self._measures.flush(store, self._clock.now())
+                self._say_the_last(store)
             finally:
                 store.close()
         except BaseException as error:  # a bug or a lost store file must end the worker, not only this thread
             self.crash = error
             self._tell()
+
+    def _say_the_last(self, store: Store) -> None:
+        """What was measured since; nobody waits for a store that is away for the sake of it."""
+        try:
+            self._measures.flush(store, self._clock.now())
+        except (OSError, StoreError) as error:
+            emit("heart.failed", error=str(error))
 
     def _turn(self, store: Store) -> float:
         worker_id = self.worker_id

@@ -16,6 +16,8 @@ from queuectl.worker.spawn import candidates, make_spawner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from queuectl.core.job import Job
     from queuectl.worker.confinement import Confinement
     from queuectl.worker.limits import Confiner
@@ -57,6 +59,7 @@ class Launcher:
     def __init__(self, environment: dict[str, str], shell: str, run_dir: str) -> None:
         self.shell = shell
         self.retry_files = retry_after.RetryFiles(run_dir)
+        self.tell: Callable[[Job], dict[str, str]] | None = None  # of each start: variables that win over all
         self._confiner: Confiner | None = None
         encoded = {os.fsencode(name): os.fsencode(value) for name, value in environment.items()}
         # As the kernel takes them: spawning would make the same entries anew for every job.
@@ -91,6 +94,8 @@ class Launcher:
         """
         launch = self._prepared.pop(id(job), None) or self._ready(job, told)
         try:
+            if self.tell is not None:
+                launch.environment = _overlay(launch.environment, self.tell(job))
             if job.rules is not None:
                 self._confine(launch)
             pid = self._spawner.spawn(launch, job.cwd or self._home_dir)

@@ -69,5 +69,7 @@ _LINES = {
     "store.away": "the store cannot be used now: {error}",
     "heart.failed": "the heartbeat failed: {error}",
     "schedule.failed": "schedule {schedule} cannot be fired: {error}",
+    "tracing.unavailable": "tracing is configured but cannot be done: {reason}",
+    "tracing.failed": "traces cannot be exported: {error}",
     "upkeep.purged": "{jobs} old {state} job(s) deleted",
 }

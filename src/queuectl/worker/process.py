@@ -14,6 +14,9 @@ _OURS = (
     "QUEUECTL_ATTEMPT",
     "QUEUECTL_QUEUE",
     "QUEUECTL_RETRY_AFTER",
+    # The trace of whoever started us; a job has its own, or none.
+    "TRACEPARENT",
+    "TRACESTATE",
 )
 _FAILPOINTS = ("QUEUECTL_FAILPOINT", "QUEUECTL_ENABLE_FAILPOINTS", "QUEUECTL_FAILPOINT_ONCE")
 

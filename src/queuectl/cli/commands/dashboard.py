@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+from urllib.parse import quote
 
 from queuectl.cli.options import open_queue, parser, subcommand
 from queuectl.cli.output import clean, is_terminal, print_json, print_table, say
@@ -66,8 +68,18 @@ def main(words: list[str]) -> int:
     wanted.check()
     with open_queue(options) as queue:
         location, clock = queue.store.location, queue.clock
-    serve(location, clock.now, wanted, _announce(options))
+    serve(location, clock.now, wanted, _announce(options, location.state_dir))
+    _leave_stragglers()
     return 0
+
+
+def _leave_stragglers() -> None:
+    """A request's thread that waits for a busy store would keep the process; nobody waits for its answer."""
+    others = (one for one in threading.enumerate() if one is not threading.main_thread())
+    if any(not one.daemon for one in others):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def _need_web() -> None:
@@ -112,7 +124,7 @@ def _file(path: str | None, option: str) -> str | None:
     return path
 
 
-def _announce(options: argparse.Namespace) -> Callable[[str, str], None]:
+def _announce(options: argparse.Namespace, folder: str) -> Callable[[str, str], None]:
     def announce(address: str, link: str) -> None:
         if options.json:
             print_json({"url": address, "link": link})
@@ -123,11 +135,20 @@ def _announce(options: argparse.Namespace) -> Callable[[str, str], None]:
             if is_terminal(sys.stderr):
                 say("Ctrl+C ends it")
         if options.open:
-            import webbrowser
-
-            webbrowser.open(link)
+            _open(link, folder)
 
     return announce
+
+
+def _open(link: str, folder: str) -> None:
+    """By a file that only we can read: everybody sees the arguments of a browser, and the link lets in."""
+    import webbrowser
+
+    from queuectl.web.private import replace_private
+
+    page = os.path.join(folder, "dashboard-open.html")
+    replace_private(page, f'<!doctype html><meta http-equiv="refresh" content="0; url={link}">\n')
+    webbrowser.open(f"file://{quote(page)}")
 
 
 # --- tokens -----------------------------------------------------------------------------------------
@@ -208,7 +229,7 @@ def _remove(words: list[str]) -> int:
 
 
 def _rotate(words: list[str]) -> int:
-    about = "Make another admin token. A dashboard that runs takes it when it is started again."
+    about = "Make another admin token, also for a dashboard that runs; who used the old one is out."
     options = parser("dashboard token rotate", about, "  queuectl dashboard token rotate").parse_args(words)
     from queuectl.web.tokens import own_token_file, rotate_own
 

@@ -152,11 +152,11 @@ def _store(
 ) -> int:
     try:
         if not is_terminal(sys.stderr) or options.quiet:
-            return queue.enqueue_batches(batches, if_exists=options.if_exists)
+            return queue.enqueue_batches(batches, if_exists=options.if_exists, bulk=True)
         from queuectl.cli.progress import Counter
 
         with Counter("enqueued", _share(file, reader)) as progress:
-            return queue.enqueue_batches(batches, if_exists=options.if_exists, progress=progress)
+            return queue.enqueue_batches(batches, if_exists=options.if_exists, progress=progress, bulk=True)
     except DuplicateId as error:
         place = reader.place_of(error.id)
         if place is not None:

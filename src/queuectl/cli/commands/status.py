@@ -108,13 +108,34 @@ def _watch(queue: Queue, name: str | None, every_ms: int) -> int:
     terminal = is_terminal()
     pause = max(every_ms, 100) / 1000
     try:
+        if terminal:
+            sys.stdout.write("\x1b[2J")  # once: what was on the screen would be overwritten line by line
         while True:
-            block = "\n".join(_lines(Overview(queue, name))) + "\n"
-            # Home, then erase the rest of each line and what is below: nothing flickers.
-            if terminal:
-                block = "\x1b[H" + block.replace("\n", "\x1b[K\n") + "\x1b[J"
-            sys.stdout.write(block if terminal else block + "\n")
+            lines = _lines(Overview(queue, name))
+            sys.stdout.write(_drawn(lines) if terminal else "\n".join(lines) + "\n\n")
             sys.stdout.flush()
             time.sleep(pause)
     except KeyboardInterrupt:
         return 0
+
+
+def _drawn(lines: list[str]) -> str:
+    """Home, then erase the rest of each line and what is below: nothing flickers.
+
+    What does not fit is cut, or the screen would scroll at every look.
+    """
+    width, height = _screen_size()
+    if len(lines) >= height:
+        lines = [*lines[: height - 2], f"… and {len(lines) - height + 2} more lines"]
+    short = [line if len(line) <= width else line[: width - 1] + "…" for line in lines]
+    return "\x1b[H" + "".join(f"{line}\x1b[K\n" for line in short) + "\x1b[J"
+
+
+def _screen_size() -> tuple[int, int]:
+    import os
+
+    try:
+        columns, rows = os.get_terminal_size(sys.stdout.fileno())
+    except OSError:
+        columns = rows = 0
+    return columns or 80, max(rows or 24, 4)  # some terminals say that they have no size

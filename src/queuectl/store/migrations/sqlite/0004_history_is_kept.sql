@@ -1,7 +1,7 @@
 -- What happened in the past, for graphs and counters: few rows, however many jobs there were.
 
 CREATE TABLE history (
-    span   INTEGER NOT NULL,                     -- minutes that a row stands for: 1, 10, 60, 1440; 0: ever
+    span   INTEGER NOT NULL,                     -- minutes that a row stands for: 1, 10, 60, 240, 1440; 0: ever
     queue  TEXT    NOT NULL,                     -- empty: all of them
     start  INTEGER NOT NULL,                     -- the first of these minutes since 1970
     kind   TEXT    NOT NULL,                     -- what was counted, see store/history.py

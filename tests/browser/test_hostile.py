@@ -1,0 +1,160 @@
+"""Names and output made by an enemy: they are shown as text, and nothing of them is ever run."""
+
+from __future__ import annotations
+
+import base64
+import re
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from queuectl.testing import wait_until
+from tests.browser.tab import Tab
+from tests.site import Site
+from tests.web.kit import ok
+
+PAYLOADS = (
+    "<script>alert(1)</script>",
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg onload=alert(1)>",
+    "<svg><script href=data:,alert(1) />",
+    '"><script>alert(1)</script>',
+    "' onmouseover='alert(1)",
+    '" autofocus onfocus="alert(1)',
+    "javascript:alert(1)",
+    "java\tscript:alert(1)",
+    "<iframe srcdoc='<script>parent.alert(1)</script>'></iframe>",
+    "<iframe src=javascript:alert(1)>",
+    "<details open ontoggle=alert(1)>",
+    "<style>*{display:none!important}</style>",
+    "<link rel=stylesheet href=//evil.example/x.css>",
+    "<meta http-equiv=refresh content='0;url=//evil.example'>",
+    "<base href=//evil.example/>",
+    "<form action=//evil.example><button>x",
+    "</pre></bdi></table><h1 id=injected>x</h1>",
+    "${alert(1)} {{constructor.constructor('alert(1)')()}}",
+    "<math><mtext><style><img src=x onerror=alert(1)>",
+    "&lt;script&gt;alert(1)&lt;/script&gt; &#60;b&#62;",
+    "__proto__",
+    "constructor",
+    "\u202egnp.exe\u2066 \u200b\ufeff bidi",
+    "\x1b]0;title\x07\x1b[2J\x1b[8mhidden\x1b[0m",
+    "../../etc/passwd%00#?&=;",
+    "\N{PILE OF POO}" * 20 + "a\u0300\u0301\u0302" * 30,
+    "x" * 500,
+)
+# A name is shorter and has no control characters.
+NAMES = tuple(text for text in PAYLOADS if text.isprintable() and len(text) <= 64)
+
+# What no text may ever make: these are never drawn by the page itself.
+FOREIGN = "script:not([src^='/static/']), iframe, object, embed, base, #injected, [onerror], [onload], [onclick], \
+[onmouseover], [onfocus], [ontoggle], img, math, main style, main link, a[href^='javascript' i], form[action]"
+
+
+def is_clean(tab: Tab) -> None:
+    assert tab.run("(bad) => [...document.querySelectorAll(bad)].map((one) => one.outerHTML)", FOREIGN) == []
+    assert tab.page.url.startswith(tab.server.url)
+    assert tab.run("document.title").endswith("queuectl")
+    wide = tab.run("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert wide <= 0, "the page is wider than its window"
+
+
+def store(api: httpx.Client, site: Site) -> list[str]:
+    """Jobs with a payload in each field that takes it; what a field refuses is left out."""
+    ids = []
+    for n, text in enumerate(PAYLOADS):
+        data = base64.b64encode(f"{text}\n".encode()).decode()
+        job: dict[str, Any] = {
+            "id": f"h{n:02}",
+            "command": f"echo {data} | base64 -d; echo {data} | base64 -d >&2; exit 1 # {text}",
+            "max_retries": 0,
+        }
+        job["command"] = job["command"].replace("\x00", "")
+        for field, value in (("queue", text), ("tags", [text]), ("group", text), ("unique_key", text), ("cwd", f"/{text}")):
+            tried = {**job, "id": "probe", "run_at": "+1h", field: value}
+            if field != "cwd" and api.post("/jobs", json=tried).status_code == 201:
+                job[field] = value
+                ok(api.delete("/jobs/probe"))
+        ok(api.post("/jobs", json=job), 201)
+        ids.append(job["id"])
+    return ids
+
+
+@pytest.mark.timeout(300)
+def test_nothing_is_run(tab: Tab, api: httpx.Client, site: Site) -> None:
+    ids = store(api, site)
+    with site.queue() as queue:
+        fields = {len(job.queue) for job in queue.list()}
+    assert fields, "no payload was stored"
+    for n, name in enumerate(NAMES):
+        api.put(f"/schedules/{n}", json={"recurrence": "0 3 * * *", "job": {"command": name, "queue": f"s{n}"}})
+        api.post("/queues/default/pause", json={"reason": name})
+    ok(api.post("/queues/default/pause", json={"reason": PAYLOADS[0]}))
+    for page in ("overview", "queues", "schedules", "settings"):
+        tab.open(f"#/{page}")
+        expect(tab.main.locator(".loading")).to_have_count(0)
+        expect(tab.lamp).to_have_text("Live")
+        is_clean(tab)
+    for view in ok(api.get("/queues"))["queues"]:
+        api.post(f"/queues/{view['name']}/resume")
+    site.start(concurrency=4)
+    with site.queue() as queue:
+        wait_until(lambda: all(queue.get(id).state == "dead" for id in ids), timeout=90, what="all to be dead")
+
+    tab.open("#/jobs")
+    for text in ("<script>alert(1)</script>", "\\u202egnp.exe", "\\x1b]0;title\\x07"):
+        expect(tab.row(text).first).to_be_visible()
+    is_clean(tab)
+    tab.open("#/dead")
+    expect(tab.main.locator(".cause").first).to_be_visible()
+    is_clean(tab)
+    for id, text in zip(ids, PAYLOADS, strict=True):
+        tab.open(f"#/jobs/{id}")
+        tab.shows(id)
+        log = tab.main.get_by_role("region", name="Output")
+        expect(log.locator("[data-stream=stdout]").first).to_be_visible()
+        if text.isprintable():
+            expect(log.locator("[data-stream=stdout]").first).to_have_text(re.compile(re.escape(text.strip())))
+        is_clean(tab)
+    expect(log).to_be_visible()
+
+
+def test_words_in_the_address_and_in_fields(tab: Tab, api: httpx.Client) -> None:
+    tab.watch.allow("status of 4")
+    ok(api.post("/jobs", json={"command": "true", "id": "a"}), 201)
+    for text in PAYLOADS[:24]:
+        said = httpx.QueryParams({"search": text, "queue": text, "tag": text, "cause": text, "range": text})
+        for page in ("jobs", "dead", "overview"):
+            tab.page.goto(f"{tab.server.url}/#/{page}?{said}")
+            expect(tab.heading).not_to_have_text("")
+            expect(tab.main.locator(".loading")).to_have_count(0)
+            is_clean(tab)
+    tab.page.goto(f"{tab.server.url}/#/jobs/%3Cimg%20src=x%20onerror=alert(1)%3E")
+    expect(tab.main).to_contain_text("There is no such job")
+    is_clean(tab)
+    tab.open("#/new")
+    for text in PAYLOADS[:12]:
+        tab.main.locator("[name=command]").fill(text)
+        tab.main.locator("[name=queue]").fill(text)
+        is_clean(tab)
+    tab.button("Enqueue").click()  # the last: told, or stored; never run here
+    expect(tab.main.locator(".trouble, .job-command").filter(has_text=re.compile(".")).first).to_be_visible()
+    is_clean(tab)
+
+
+def test_a_worker_whose_host_lies(tab: Tab, site: Site) -> None:
+    site.start()
+    host = PAYLOADS[2]
+    with closing(sqlite3.connect(site.address)) as store, store:
+        store.execute("UPDATE workers SET host = ?, id = id || ?", (host, host))
+    tab.open("#/workers")
+    expect(tab.row(host)).to_have_count(1)
+    is_clean(tab)
+    tab.main.get_by_role("button", name="Stop").click()
+    expect(tab.dialog).to_contain_text(host)
+    is_clean(tab)

@@ -1,0 +1,98 @@
+"""A caller's TRACEPARENT, with nobody who traces: it goes along with the job, if it is one."""
+
+from __future__ import annotations
+
+import pytest
+
+from queuectl.core import tracecontext
+from queuectl.core.spec import Defaults, job_from_fields
+from tests.site import Site
+
+CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+IDS = CALLER[3:52]
+
+INVALID = {
+    "empty": "",
+    "words": "hello",
+    "one id": "00-0af7651916cd43dd8448eb211c80319c-01",
+    "no trace": f"00-{'0' * 32}-b7ad6b7169203331-01",
+    "no span": f"00-0af7651916cd43dd8448eb211c80319c-{'0' * 16}-01",
+    "version ff": f"ff-{IDS}-01",
+    "capitals": CALLER.upper(),
+    "more in version 0": CALLER + "-more",
+    "a newline": CALLER + "\n",
+    "something before": "x" + CALLER,
+}
+ECHO = 'echo "${TRACEPARENT-none} ${TRACESTATE-none}"'
+
+
+@pytest.mark.parametrize("text", INVALID.values(), ids=INVALID)
+def test_what_is_no_traceparent_is_ignored(text: str) -> None:
+    assert tracecontext.read({"TRACEPARENT": text, "TRACESTATE": "a=b"}) == {}
+
+
+@pytest.mark.parametrize("text", [CALLER, f"01-{IDS}-01", f"cc-{IDS}-00-what-comes-later"])
+def test_what_is_one_is_taken(text: str) -> None:
+    assert tracecontext.read({"TRACEPARENT": text}) == {"TRACEPARENT": text}
+
+
+def test_a_state_goes_along_if_it_can() -> None:
+    both = {"TRACEPARENT": CALLER, "TRACESTATE": "a=b"}
+    assert tracecontext.read(both) == both
+    assert tracecontext.read({**both, "TRACESTATE": "a=\nb"}) == {"TRACEPARENT": CALLER}
+    assert tracecontext.read({**both, "TRACESTATE": "a" * 513}) == {"TRACEPARENT": CALLER}
+    assert tracecontext.read({"TRACESTATE": "a=b"}) == {}
+
+
+def test_it_joins_the_environment_of_a_job_and_gives_way_to_its_own() -> None:
+    jobs = [
+        job_from_fields({"command": "true", "env": env}, Defaults(now=0))
+        for env in ({}, {"A": "ö"}, {"TRACEPARENT": "mine"})
+    ]
+    tracecontext.put({"TRACEPARENT": CALLER}, jobs)
+    assert [job.env for job in jobs] == [
+        f'{{"TRACEPARENT": "{CALLER}"}}',
+        f'{{"A": "ö", "TRACEPARENT": "{CALLER}"}}',
+        '{"TRACEPARENT": "mine"}',
+    ]
+
+
+def told(site: Site, *words: str, **env: str) -> str:
+    """What a job that is enqueued so finds in its environment, at a worker that was started in a trace."""
+    site.ok("enqueue", "--id", "job1", *words, ECHO, env=env)
+    site.start(env={"TRACEPARENT": CALLER.replace("0af7", "ffff"), "TRACESTATE": "worker=1"})
+    site.wait_for("job1", "completed")
+    return site.ok("logs", "job1").strip()
+
+
+def test_the_callers_trace_reaches_the_command(site: Site) -> None:
+    assert told(site, TRACEPARENT=CALLER, TRACESTATE="a=b") == f"{CALLER} a=b"
+
+
+def test_an_invalid_one_does_not(site: Site) -> None:
+    assert told(site, TRACEPARENT="00-nonsense", TRACESTATE="a=b") == "none none"
+
+
+def test_a_job_that_names_its_own_keeps_it(site: Site) -> None:
+    own = CALLER.replace("0af7", "aaaa")
+    assert told(site, "--env", f"TRACEPARENT={own}", TRACEPARENT=CALLER) == f"{own} none"
+
+
+def test_without_a_caller_there_is_none_not_even_the_workers(site: Site) -> None:
+    assert told(site) == "none none"
+
+
+def test_jobs_of_a_file_carry_none(site: Site) -> None:
+    site.ok(
+        "enqueue", "--file", "-", input='{"id": "job1", "command": "true"}\n', env={"TRACEPARENT": CALLER}
+    )
+    with site.queue() as queue:
+        assert queue.get("job1").environment() == {}
+
+
+def test_a_job_that_follows_another_belongs_to_the_same_trace(site: Site) -> None:
+    site.ok(
+        "enqueue", "--id", "job1", "--on-success", "true", "--command", "true", env={"TRACEPARENT": CALLER}
+    )
+    with site.queue() as queue:
+        assert [job.environment() for job in queue.list()] == [{"TRACEPARENT": CALLER}] * 2

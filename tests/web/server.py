@@ -1,0 +1,114 @@
+"""The real server as a process of its own, and how tests talk with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+from tests.site import Site
+
+from queuectl import Queue
+
+OWN = "the store's own token"
+
+
+class Server:
+    """`queuectl dashboard --port 0` on a site's store. `args` and `env` are added to the command's."""
+
+    def __init__(self, site: Site, *args: str, env: dict[str, str] | None = None) -> None:
+        self.site = site
+        self.home = site.home
+        self._clients: list[httpx.Client] = []
+        self._errors = site.work / f"dashboard-{len(os.listdir(site.work))}.stderr"
+        port = () if "--port" in args else ("--port", "0")
+        with self._errors.open("wb") as stderr:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "queuectl", "dashboard", *port, "--json", *args],
+                env={**site.env, **(env or {})},
+                cwd=site.work,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+            )
+        said = self._announced()
+        self.url: str = said["url"].rstrip("/")
+        self.link: str = said["link"]
+        self.port = int(urlsplit(self.url).port or 0)
+        file = Path(site.location.state_dir, "dashboard.token")
+        self.token = file.read_text().strip() if file.exists() else ""
+
+    def _announced(self) -> dict[str, Any]:
+        """What it prints once it can be used: one JSON document."""
+        assert self.process.stdout is not None
+        said = b""
+        while not said.endswith(b"}\n"):
+            ready, _, _ = select.select([self.process.stdout], [], [], 30)
+            more = os.read(self.process.stdout.fileno(), 65_536) if ready else b""
+            if not more:
+                self.kill()
+                raise AssertionError(f"the server did not start: {self.stderr}")
+            said += more
+        document: dict[str, Any] = json.loads(said)
+        return document
+
+    @property
+    def code(self) -> str:
+        """The one-time code of the link."""
+        return self.link.partition("#code=")[2]
+
+    @property
+    def api(self) -> str:
+        return f"{self.url}/api/v1"
+
+    @property
+    def stderr(self) -> str:
+        return self._errors.read_text(errors="replace")
+
+    def queue(self) -> Queue:
+        """A connection of the test's own to the store."""
+        return self.site.queue()
+
+    def client(self, token: str | None = OWN, **options: Any) -> httpx.Client:
+        """By default with the admin token; None: without any. Paths are relative to the server's root."""
+        headers = dict(options.pop("headers", {}))
+        if token is not None:
+            headers["Authorization"] = f"Bearer {self.token if token is OWN else token}"
+        options.setdefault("timeout", 30)
+        client = httpx.Client(base_url=options.pop("base_url", self.url), headers=headers, **options)
+        self._clients.append(client)
+        return client
+
+    def stop(self, sig: int = signal.SIGTERM, *, timeout: float = 10) -> None:
+        """End it as an operator would; it must end by itself, and without a complaint."""
+        if self.process.poll() is None:
+            self.process.send_signal(sig)
+        try:
+            code = self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"the server did not end within {timeout:g} s: {self.stderr}") from None
+        self._forget()
+        # -15: uvicorn raises the signal again when it is done (`_captured_signals`); web/server.py must not
+        # let it. Nor may its handler close the streams: it may interrupt one who holds their lock.
+        assert code == 0, (code, self.stderr)
+        assert "Traceback" not in self.stderr, self.stderr
+
+    def kill(self) -> None:
+        """Without any warning, as a crash does."""
+        self.process.kill()
+        self.process.wait(10)
+        self._forget()
+
+    def _forget(self) -> None:
+        for client in self._clients:
+            client.close()
+        if self.process.stdout is not None:
+            self.process.stdout.close()

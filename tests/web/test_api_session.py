@@ -1,0 +1,31 @@
+"""Who is asked, and what a server says about itself."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import httpx
+from tests.web.kit import every_engine, ok, problem
+from tests.web.server import Server
+
+from queuectl import __version__
+
+
+@every_engine
+def test_the_session_tells_where_it_is(server: Server, api: httpx.Client, store_engine: str) -> None:
+    session = ok(api.get("/session"))
+    assert session["scope"] == "admin"
+    assert session["version"] == __version__
+    assert session["engine"] == store_engine
+    assert session["read_only"] is False
+    assert session["store"]
+    assert urlsplit(session["store"]).password is None
+
+
+def test_a_link_works_once(server: Server) -> None:
+    with httpx.Client(base_url=server.url) as client:
+        assert ok(client.post("/api/v1/session", json={"code": server.code}))["scope"] == "admin"
+        assert ok(client.get("/api/v1/session"))["scope"] == "admin"
+        ok(client.delete("/api/v1/session", headers={"X-Queuectl": "1"}), 204)
+        problem(client.get("/api/v1/session"), 401, "unauthorized")
+        problem(client.post("/api/v1/session", json={"code": server.code}), 401, "unauthorized")

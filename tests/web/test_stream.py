@@ -1,0 +1,224 @@
+"""Live events: what others do arrives, nothing is missed or doubled, nobody holds up anybody."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from queuectl.testing import wait_until
+from tests.engines import SERVERS, fresh_store
+from tests.network.proxy import Proxy
+from tests.site import Site
+from tests.web.events import Events
+from tests.web.kit import every_engine, ok, problem
+from tests.web.server import Server
+
+SLOW = "i=0; while [ $i -lt 40 ]; do echo out-$i-äöü€😀; echo err-$i >&2; i=$((i+1)); sleep 0.05; done"
+
+
+@every_engine
+def test_changes_of_others_arrive(server: Server, site: Site, api: httpx.Client) -> None:
+    with Events(server) as events, Events(server, queue="mail") as mail:
+        assert events.wait("stats").data["total"] == 0
+        assert events.all[0].name == "stats"
+        events.wait("changed")
+        mail.wait("stats")
+        site.ok("enqueue", "--id", "a", "--", "true")
+        assert events.wait("stats", lambda data: data["total"] == 1).data["jobs"]["pending"] == 1
+        events.wait("changed")
+        site.start()
+        events.wait("stats", lambda data: data["jobs"]["completed"] == 1)
+        site.ok("enqueue", "--queue", "mail", "--", "true")
+        mail.wait("stats", lambda data: data["total"] == 1)
+        assert {event.data["total"] for event in mail.all if event.name == "stats"} == {0, 1}
+
+
+@every_engine
+def test_the_output_of_a_running_job_is_whole(server: Server, site: Site, api: httpx.Client) -> None:
+    ok(api.post("/jobs", json={"command": SLOW, "id": "slow"}), 201)
+    with Events(server, job="slow") as events:
+        assert events.wait("job").data["state"] == "pending"
+        site.start()
+        events.wait("job", lambda data: data["state"] == "processing")
+        events.wait("job", lambda data: data["state"] == "completed", timeout=60)
+        events.wait("output", lambda data: not data["running"])
+        assert sum(event.name == "output" for event in events.all) > 3  # as it came
+    assert events.text("stdout") == "".join(f"out-{n}-äöü€😀\n" for n in range(40))
+    assert events.text("stderr") == "".join(f"err-{n}\n" for n in range(40))
+    assert events.text("stdout") == api.get("/jobs/slow/output", params={"stream": "stdout"}).text
+    ends = [event.data["next"] for event in events.all if event.name == "output" and event.data["attempt"]]
+    assert ends == sorted(ends)
+    assert ends[-1] == len(api.get("/jobs/slow/output").content)
+
+
+def test_a_character_in_two_pieces_stays_whole(server: Server, site: Site, api: httpx.Client) -> None:
+    command = "for n in 1 2 3; do printf '\\342'; sleep 0.4; printf '\\202'; sleep 0.4; printf '\\254'; done"
+    ok(api.post("/jobs", json={"command": command + "; printf '\\342\\202'", "id": "a"}), 201)
+    with Events(server, job="a") as events:
+        site.start()
+        events.wait("output", lambda data: data["attempt"] and not data["running"], timeout=60)
+    assert events.text() == "€€€\N{REPLACEMENT CHARACTER}"
+    with Events(server, job="a", attempt=1, after=4) as late:
+        late.wait("output")
+    assert late.text() == "€€\N{REPLACEMENT CHARACTER}"  # whole, though its first byte was known
+
+
+def test_it_goes_on_where_it_was_cut_off(server: Server, site: Site, api: httpx.Client) -> None:
+    ok(api.post("/jobs", json={"command": SLOW, "id": "slow"}), 201)
+    text, last, parts = "", None, 0
+    site.start()
+    while True:
+        with Events(server, job="slow", last=last) as events:
+            done = events.wait("output", lambda data: data["pieces"] or not data["running"], timeout=60)
+        text += events.text("stdout")
+        last, parts = events.all[-1].id, parts + 1
+        if done.data["attempt"] and not done.data["running"]:
+            break
+    assert parts > 2
+    assert text == "".join(f"out-{n}-äöü€😀\n" for n in range(40))
+
+
+def test_a_resumed_stream_hears_of_what_it_has_missed(server: Server, site: Site) -> None:
+    with Events(server) as keeper:  # somebody looks all the time
+        keeper.wait("changed")
+        with Events(server) as events:
+            last = events.wait("changed").id
+        with Events(server, last=last) as events:
+            events.wait("stats")
+            site.ok("enqueue", "--", "true")
+            keeper.wait("changed")
+            again = events.wait("changed").id
+        assert "reset" not in [event.name for event in events.all]
+        site.ok("enqueue", "--", "true")
+        keeper.wait("changed")
+        with Events(server, last=again) as events:
+            events.wait("changed")
+        with Events(server, last=events.all[-1].id) as events:
+            events.wait("stats")
+            keeper.wait("stats", timeout=20)  # some looks later
+        assert [event.name for event in events.all if event.name != "stats"] == []
+
+
+def test_after_a_restart_everything_is_to_be_fetched_anew(start_server: Callable[..., Server]) -> None:
+    first = start_server()
+    with Events(first) as events:
+        last = events.wait("changed").id
+    first.stop()
+    second = start_server()
+    for id in (last, "nonsense", "-", "ffffffff-999999999999999"):
+        with Events(second, last=id) as events:
+            events.wait("stats")
+            assert events.all[0].name == "reset"
+
+
+def test_who_stops_reading_keeps_nobody(server: Server, site: Site, api: httpx.Client) -> None:
+    command = "yes 0123456789abcdef | head -c 30000000; echo; echo end"
+    ok(api.post("/jobs", json={"command": command, "id": "loud"}), 201)
+    with ExitStack() as stack:
+        for _ in range(5):
+            deaf = stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+            head = f"GET /api/v1/stream?job=loud HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+            deaf.sendall(f"{head}Authorization: Bearer {server.token}\r\n\r\n".encode())
+        before = memory_kb(server.process.pid)
+        with Events(server, job="loud") as events:
+            site.start()
+            events.wait("job", lambda data: data["state"] == "completed", timeout=60)
+            events.wait("output", lambda data: data["attempt"] and not data["running"], timeout=60)
+            assert events.text().endswith("\nend\n")
+            ok(api.get("/stats"))
+        assert memory_kb(server.process.pid) - before < 60_000
+
+
+def memory_kb(pid: int) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    raise AssertionError("it has ended")
+
+
+def test_it_ends_at_once_with_many_pages_open(server: Server) -> None:
+    with ExitStack() as stack:
+        pages = [stack.enter_context(Events(server)) for _ in range(20)]
+        for page in pages:
+            page.wait("stats")
+        began = time.monotonic()
+        server.stop(timeout=10)
+        took = time.monotonic() - began
+        wait_until(lambda: all(page.ended for page in pages), what="the streams to end")
+    assert took < 3
+
+
+def test_a_store_that_is_replaced(server: Server, site: Site, api: httpx.Client) -> None:
+    ok(api.post("/jobs", json={"command": "true"}), 201)
+    with Events(server) as events:
+        events.wait("stats", lambda data: data["total"] == 1)
+        away = site.home.parent / "away"
+        away.mkdir()
+        for file in site.home.glob("queue.db*"):
+            os.rename(file, away / file.name)
+        assert events.wait("trouble").data["detail"]
+        site.ok("enqueue", "--id", "new", "--", "true")
+        site.ok("enqueue", "--", "true")
+        events.wait("stats", lambda data: data["total"] == 2)
+        events.wait("changed")
+        wait_until(lambda: api.get("/jobs/new").status_code == 200, what="the API to use the new store")
+        assert ok(api.get("/jobs", params={"count": True}))["total"] == 2
+
+
+def test_what_cannot_be_asked(server: Server, api: httpx.Client) -> None:
+    for params in ({"after": -1}, {"attempt": 0}, {"jobb": "x"}, {"queue": "x" * 300}):
+        problem(api.get("/stream", params=params), 422, "invalid_input")
+    with Events(server, job="nobody") as events:
+        assert events.wait("job").data == {"id": "nobody", "deleted": True}
+    answer = api.head("/stream")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/event-stream")
+
+
+@every_engine
+def test_while_nothing_happens_nobody_is_told_to_fetch(server: Server, site: Site) -> None:
+    """A server does not tell whether it was written to; pages shall not ask it everything each second."""
+    with Events(server) as events:
+        events.wait("changed")
+        began = time.monotonic()
+        wait_until(lambda: time.monotonic() - began > 4, what="four seconds to pass")
+        assert [event.name for event in events.all].count("changed") <= 2
+        site.ok("enqueue", "--", "true")
+        events.wait("changed", timeout=10)
+
+
+@pytest.mark.parametrize("engine", SERVERS)
+def test_a_server_that_goes_away_and_comes_back(engine: str, tmp_path: Path) -> None:
+    with fresh_store(engine) as url:
+        assert url is not None
+        parts = urlsplit(url)
+        upstream = parts.hostname or "127.0.0.1", parts.port or {"postgres": 5432, "mysql": 3306}[engine]
+        with Proxy(upstream=upstream, protocol=engine) as proxy:
+            account = parts.netloc.rpartition("@")[0]
+            through = parts._replace(netloc=f"{account}@{proxy.host}:{proxy.port}").geturl()
+            site = Site(tmp_path / "home", url=through)
+            server = Server(site)
+            api = server.client(base_url=server.api)
+            with Events(server) as events:
+                events.wait("stats")
+                proxy.refuse()
+                proxy.cut_all()
+                events.wait("trouble", timeout=60)
+                answer = api.get("/stats")
+                assert answer.status_code == 503
+                assert answer.headers["retry-after"] == "1"
+                assert answer.json()["code"] == "store_away"
+                proxy.refuse(False)
+                events.wait("stats", timeout=60)
+                events.wait("changed")
+                wait_until(lambda: api.get("/stats").status_code == 200, what="the API to answer")
+            server.stop()
+            site.close()

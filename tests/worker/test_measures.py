@@ -1,0 +1,167 @@
+"""What a worker measures of its jobs and says of itself: stored while it works, and when it ends."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from queuectl.core import outcome as kinds
+from queuectl.core import states
+from queuectl.core.lifecycle import decide
+from queuectl.core.measures import RUN, WAIT, class_of, classes, kind_of_class, sum_kind
+from queuectl.core.outcome import Outcome
+from queuectl.errors import StoreBusy
+from queuectl.events import emit
+from queuectl.history import history
+from queuectl.testing import wait_until
+from queuectl.worker.measures import OF_ALL, RESCUED, STALE, STORE_ERRORS, Measures
+from tests.samples import NOW, claimed_job, policy
+from tests.worker.workshop import Workshop, resident_kb
+
+# --- a process --------------------------------------------------------------------------------------------
+
+
+def measured(site: Workshop, queue: str = "default") -> dict[str, int]:
+    return {kind: amount for name, kind, amount in site.jobs.store.history().ever() if name == queue}
+
+
+def counted(site: Workshop, what: str) -> int:
+    return sum(classes(what, measured(site)).values())
+
+
+def test_a_worker_stores_how_long_jobs_waited_and_ran(site: Workshop) -> None:
+    site.config(**{"worker-heartbeat-interval": "200ms", "worker-lease": "10s"})
+    ids = [site.enqueue("sleep 0.3")]
+    site.serve()
+    ids += [site.enqueue("true"), site.enqueue("exit 3", max_retries=0)]
+    site.ended(*ids)
+    # While it goes on working: nobody has to stop it for that.
+    wait_until(lambda: counted(site, RUN) == 3, what="the measures of three jobs")
+    assert counted(site, WAIT) == 3
+    found = measured(site)
+    attempts = [site.attempt(id) for id in ids]
+    ran = [a.finished_at - (a.started_at or 0) for a in attempts]
+    assert found[sum_kind(RUN)] == sum(ran) >= 300
+    assert classes(RUN, found) == {n: [class_of(ms) for ms in ran].count(n) for n in map(class_of, ran)}
+    assert found["started"] == found["enqueued"] == 3
+    document = history(site.jobs, "1h")
+    told = [p for p in document["run"]["p95"] if p is not None]  # type: ignore[index, call-overload]
+    assert told
+    assert max(told) > 0.2
+
+
+@pytest.mark.parametrize("how", ["drain", "now"])
+def test_the_last_measures_are_stored_when_it_stops(site: Workshop, how: str) -> None:
+    worker = site.serve()
+    for _ in range(3):
+        site.run("true")
+    if how == "now":
+        site.running(site.enqueue("echo on; exec sleep 60"))
+    worker.send_signal(signal.SIGTERM)
+    if how == "now":
+        worker.send_signal(signal.SIGTERM)
+        site.q("worker", "stop", "--now")
+    assert worker.wait(20) == 0
+    # One that was stopped ran too.
+    assert counted(site, RUN) == counted(site, WAIT) == (4 if how == "now" else 3)
+    assert not site.registered()
+
+
+def test_it_stops_in_time_when_the_store_is_locked_for_its_last_words(site: Workshop) -> None:
+    worker = site.serve(
+        env={"QUEUECTL_ENABLE_FAILPOINTS": "1", "QUEUECTL_FAILPOINT": "measure.before_commit=raise:EIO"}
+    )
+    site.run("true")
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(20) == 0
+    assert not site.registered()
+
+
+def test_it_says_how_much_memory_it_holds(site: Workshop) -> None:
+    site.config(**{"worker-heartbeat-interval": "100ms", "worker-lease": "10s"})
+    site.serve()
+    told = wait_until(lambda: site.worker().memory_kb, what="a sign of life")
+    assert told is not None
+    assert told == pytest.approx(resident_kb(site.worker().pid), rel=0.5)
+
+
+# --- in memory --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def measures() -> Iterator[Measures]:
+    yield Measures()
+    emit("worker.stopped", worker="w1")
+
+
+def end_one(wait: int, run: int, kind: str = kinds.SUCCEEDED, **fields: object) -> None:
+    job = claimed_job(run_at=NOW, created_at=NOW - 5_000, **fields)
+    outcome = Outcome(kind, started_at=NOW + wait, finished_at=NOW + wait + run)
+    emit("job.ended", job=job, report=decide(job, outcome, policy(), now=outcome.finished_at))
+
+
+def test_what_is_measured_of_a_job(site: Workshop, measures: Measures) -> None:
+    end_one(1_000, 40)
+    end_one(1_010, 3, kinds.FAILED)
+    end_one(-20, -5)  # somebody has set the clock back
+    end_one(9, 9, queue="mail")
+    end_one(5, 5, kinds.UNSTARTED)  # given back: it never ran
+    measures.flush(site.jobs.store, NOW)
+    found = measured(site)
+    assert found == {
+        kind_of_class(WAIT, class_of(1_000)): 2,
+        kind_of_class(WAIT, 0): 1,
+        sum_kind(WAIT): 2_010,
+        kind_of_class(RUN, class_of(40)): 1,
+        kind_of_class(RUN, class_of(3)): 1,
+        kind_of_class(RUN, 0): 1,
+        sum_kind(RUN): 43,
+    }
+    assert measured(site, "mail")[sum_kind(RUN)] == 9
+
+
+def test_troubles_are_counted_for_no_queue(site: Workshop, measures: Measures) -> None:
+    emit("worker.rescued", worker="w", jobs=3)
+    emit("job.stale", seq=1, claim="c")
+    for name in ("store.retried", "store.away", "heart.failed"):
+        emit(name, error="e", failures=1)
+    emit("anything.else")
+    measures.flush(site.jobs.store, NOW)
+    assert measured(site, OF_ALL) == {RESCUED: 3, STALE: 1, STORE_ERRORS: 3}
+    with pytest.raises(Exception, match="queue name"):
+        site.enqueue("true", queue=OF_ALL)
+
+
+def test_what_could_not_be_stored_is_kept_for_the_next_time(site: Workshop, measures: Measures) -> None:
+    site.jobs.store.be_patient(20)
+    end_one(10, 20)
+    with site.locked(), pytest.raises(StoreBusy):
+        measures.flush(site.jobs.store, NOW)
+    assert measured(site) == {}
+    end_one(10, 30)
+    measures.flush(site.jobs.store, NOW)
+    assert measured(site)[sum_kind(RUN)] == 50
+    measures.flush(site.jobs.store, NOW)  # and each thing once
+    assert measured(site)[sum_kind(RUN)] == 50
+
+
+def test_as_upkeep_it_stores_now_and_then(site: Workshop, measures: Measures) -> None:
+    store, settings = site.jobs.store, site.jobs.settings
+    seen = []
+    for seconds in (0, 2, 4, 6):
+        end_one(1, 1)
+        measures(store, settings, NOW + seconds * 1000)
+        seen.append(measured(site).get(sum_kind(RUN), 0))
+    assert seen == [1, 1, 1, 4]
+
+
+def test_it_hears_no_more_when_its_worker_has_stopped(site: Workshop) -> None:
+    one = Measures()
+    end_one(1, 1)
+    emit("worker.stopped", worker="w1")
+    end_one(1, 1)
+    one.flush(site.jobs.store, NOW)
+    assert measured(site)[sum_kind(RUN)] == 1
+    assert site.jobs.stats().counts[states.COMPLETED] == 0
