@@ -92,7 +92,8 @@ def command_line(job: Job) -> str:
     for name in job.environment():
         words += ["--env", f"{name}=…"]
     argv = json.loads(job.argv) if job.argv else None
-    words += ["--", *argv] if argv else ["--", job.command]
+    # Not behind `--`: a line that begins with a brace would be taken for JSON.
+    words += ["--", *argv] if argv else ["--command", job.command]
     return " ".join(quote(word) for word in words)
 
 

@@ -48,7 +48,7 @@ def possible(
             f"cannot {verb} jobs that are {' or '.join(filter.states)}",
             "only these: " + ", ".join(sources),
         )
-    return filter.replaced(states=wanted, held=held)
+    return filter.replaced(states=wanted, held=filter.held if held is None else held)
 
 
 def parse_states(words: list[str]) -> tuple[str, ...]:

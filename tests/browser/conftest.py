@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
+
 from tests.browser import chromium
 from tests.browser.tab import Tab, Watch
 from tests.web.conftest import api, server, start_server

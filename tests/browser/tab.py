@@ -99,7 +99,8 @@ class Tab:
         return self.main.locator("tbody tr").filter(has_text=text)
 
     def tile(self, name: str) -> Locator:
-        return self.main.locator(".tile").filter(has_text=name).locator(".figure")
+        label = self.page.locator(".name", has_text=re.compile(f"^{re.escape(name)}$"))
+        return self.main.locator(".tile").filter(has=label).locator(".figure")
 
     def choose(self, id: str) -> None:
         self.main.get_by_role("checkbox", name=f"Choose {id}", exact=True).check()

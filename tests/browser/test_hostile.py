@@ -52,8 +52,10 @@ PAYLOADS = (
 NAMES = tuple(text for text in PAYLOADS if text.isprintable() and len(text) <= 64)
 
 # What no text may ever make: these are never drawn by the page itself.
-FOREIGN = "script:not([src^='/static/']), iframe, object, embed, base, #injected, [onerror], [onload], [onclick], \
+FOREIGN = (
+    "script:not([src^='/static/']), iframe, object, embed, base, #injected, [onerror], [onload], [onclick], \
 [onmouseover], [onfocus], [ontoggle], img, math, main style, main link, a[href^='javascript' i], form[action]"
+)
 
 
 def is_clean(tab: Tab) -> None:
@@ -75,7 +77,13 @@ def store(api: httpx.Client, site: Site) -> list[str]:
             "max_retries": 0,
         }
         job["command"] = job["command"].replace("\x00", "")
-        for field, value in (("queue", text), ("tags", [text]), ("group", text), ("unique_key", text), ("cwd", f"/{text}")):
+        for field, value in (
+            ("queue", text),
+            ("tags", [text]),
+            ("group", text),
+            ("unique_key", text),
+            ("cwd", f"/{text}"),
+        ):
             tried = {**job, "id": "probe", "run_at": "+1h", field: value}
             if field != "cwd" and api.post("/jobs", json=tried).status_code == 201:
                 job[field] = value
@@ -92,7 +100,9 @@ def test_nothing_is_run(tab: Tab, api: httpx.Client, site: Site) -> None:
         fields = {len(job.queue) for job in queue.list()}
     assert fields, "no payload was stored"
     for n, name in enumerate(NAMES):
-        api.put(f"/schedules/{n}", json={"recurrence": "0 3 * * *", "job": {"command": name, "queue": f"s{n}"}})
+        api.put(
+            f"/schedules/{n}", json={"recurrence": "0 3 * * *", "job": {"command": name, "queue": f"s{n}"}}
+        )
         api.post("/queues/default/pause", json={"reason": name})
     ok(api.post("/queues/default/pause", json={"reason": PAYLOADS[0]}))
     for page in ("overview", "queues", "schedules", "settings"):
@@ -104,7 +114,9 @@ def test_nothing_is_run(tab: Tab, api: httpx.Client, site: Site) -> None:
         api.post(f"/queues/{view['name']}/resume")
     site.start(concurrency=4)
     with site.queue() as queue:
-        wait_until(lambda: all(queue.get(id).state == "dead" for id in ids), timeout=90, what="all to be dead")
+        wait_until(
+            lambda: all(queue.get(id).state == "dead" for id in ids), timeout=90, what="all to be dead"
+        )
 
     tab.open("#/jobs")
     for text in ("<script>alert(1)</script>", "\\u202egnp.exe", "\\x1b]0;title\\x07"):
@@ -119,7 +131,9 @@ def test_nothing_is_run(tab: Tab, api: httpx.Client, site: Site) -> None:
         log = tab.main.get_by_role("region", name="Output")
         expect(log.locator("[data-stream=stdout]").first).to_be_visible()
         if text.isprintable():
-            expect(log.locator("[data-stream=stdout]").first).to_have_text(re.compile(re.escape(text.strip())))
+            expect(log.locator("[data-stream=stdout]").first).to_have_text(
+                re.compile(re.escape(text.strip()))
+            )
         is_clean(tab)
     expect(log).to_be_visible()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable
 
 from playwright.sync_api import Request, expect
@@ -95,8 +94,8 @@ def test_two_tabs(tab: Tab, server: Server, site: Site, visit: Visit, enqueue: E
 def test_a_hidden_tab_has_no_stream(tab: Tab, site: Site, enqueue: Enqueue) -> None:
     streams: set[Request] = set()
     tab.page.on("request", lambda one: streams.add(one) if "/stream" in one.url else None)
-    tab.page.on("requestfailed", streams.discard)
-    tab.page.on("requestfinished", streams.discard)
+    tab.page.on("requestfailed", lambda one: streams.discard(one))
+    tab.page.on("requestfinished", lambda one: streams.discard(one))
     tab.open("#/jobs")
     tab.shows("Jobs")
     assert len(streams) == 1
@@ -117,7 +116,9 @@ def test_a_restart_of_the_server(start_server: Callable[..., Server], site: Site
     server = start_server()
     tab, log = visit(server), visit(server)
     file = site.work / "go"
-    site.ok("enqueue", "--id", "a", "--", f"echo before; while [ ! -e {file} ]; do sleep 0.05; done; echo after")
+    site.ok(
+        "enqueue", "--id", "a", "--", f"echo before; while [ ! -e {file} ]; do sleep 0.05; done; echo after"
+    )
     for one, hash, title in ((tab, "#/jobs", "Jobs"), (log, "#/jobs/a", "a")):
         one.watch.allow(CUT_OFF)
         one.open(hash)
@@ -125,9 +126,8 @@ def test_a_restart_of_the_server(start_server: Callable[..., Server], site: Site
         one.mark()
     site.start()
     expect(log.main.get_by_role("region", name="Output")).to_contain_text("before")
-    for stop in (server.stop, lambda: server.process.send_signal(signal.SIGKILL)):
-        stop()
-        server.process.wait(10)
+    for end in (Server.stop, Server.kill):
+        end(server)
         for one in (tab, log):
             expect(one.banner).to_contain_text("The server does not answer.")
             expect(one.lamp).to_have_text("Offline")

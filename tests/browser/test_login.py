@@ -92,11 +92,12 @@ def may_only_look(tab: Tab, api: httpx.Client) -> None:
         expect(tab.main.locator(".loading")).to_have_count(0)
         found = tab.run(
             """(verbs) => [...document.querySelectorAll("button, a.button, input[type=checkbox]")]
-            .filter((one) => one.checkVisibility() && one.textContent.match(verbs)).map((one) => one.textContent)""",
+            .filter((one) => one.checkVisibility() && one.textContent.match(verbs))
+            .map((one) => one.textContent)""",
             f"^({verbs})",
         )
         assert found == [], (page, found)
-    expect(tab.page.locator(".side")).to_contain_text("You may look, not change")
+    expect(tab.page.locator(".side")).to_contain_text("Read only")
     tab.open("#/jobs")
     expect(tab.row("true")).to_have_count(2)
     expect(tab.main.locator("tbody input[type=checkbox]")).to_have_count(0)

@@ -17,10 +17,13 @@ SOON = 5.0  # seconds until a page is there, also on a busy machine
 
 
 @pytest.mark.timeout(300)
-def test_a_hundred_thousand_jobs(site: Site, start_server: Callable[..., Server], visit: Callable[..., Tab]) -> None:
+def test_a_hundred_thousand_jobs(
+    site: Site, start_server: Callable[..., Server], visit: Callable[..., Tab]
+) -> None:
     with site.queue() as queue:
         queue.enqueue_many(
-            {"command": f"convert picture-{n}.png", "id": f"j{n:06}", "queue": f"q{n % 10}"} for n in range(MANY)
+            {"command": f"convert picture-{n}.png", "id": f"j{n:06}", "queue": f"q{n % 10}"}
+            for n in range(MANY)
         )
     server = start_server()
     tab = visit(server)

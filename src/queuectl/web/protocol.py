@@ -94,6 +94,11 @@ class Bounded(H11Protocol):
         """For its request, or for its taking of the answer; the rest are waiting for us."""
         return self.conn.their_state in (h11.IDLE, h11.SEND_BODY) or self.flow.write_paused
 
+    @property
+    def is_of_a_stranger(self) -> bool:
+        """No token was shown, or it was not looked at yet."""
+        return not self.scope or self.scope.get("state", {}).get("grant") is None
+
     def shutdown(self) -> None:
         """At the end nobody is waited for who keeps us waiting."""
         if self.cycle is not None and not self.cycle.response_complete and self.keeps_us_waiting:
@@ -179,7 +184,7 @@ class Bounded(H11Protocol):
 
 
 def _make_room_for(client: str) -> bool:
-    """False: there is none, for all of the others wait for us."""
+    """False: there is none, for all of the others are known here and wait for us."""
     mine = Bounded._by_client.get(client, {})
     if len(mine) >= MOST_OF_ONE and not _make_room(mine):
         return False
@@ -190,12 +195,12 @@ def _make_room_for(client: str) -> bool:
 
 
 def _make_room(among: dict[Bounded, None]) -> bool:
-    """The one that has kept us waiting for longest goes."""
-    for one in among:
-        if one.keeps_us_waiting:
-            one.make_room()
-            return True
-    return False
+    """The one that has kept us waiting for longest goes; else the oldest request of a stranger."""
+    going = next((one for one in among if one.keeps_us_waiting), None)
+    going = going or next((one for one in among if one.is_of_a_stranger), None)
+    if going is not None:
+        going.make_room()
+    return going is not None
 
 
 def _cancel(timer: asyncio.TimerHandle | None) -> None:

@@ -1,0 +1,101 @@
+"""A store as it might look on a weekday: for pages that should show something of everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+from queuectl.testing import wait_until
+from tests.site import Site
+from tests.web.kit import ok
+
+PAGES = (
+    "overview",
+    "jobs",
+    "jobs?state=dead",
+    "jobs/report-7",
+    "jobs/nightly-import",
+    "queues",
+    "workers",
+    "schedules",
+    "dead",
+    "new",
+    "settings",
+)
+_TALK = (
+    "printf '\\033[1mimporting\\033[0m 3 files\\n'; echo 'users.csv: 1,204 rows'; "
+    "printf '\\033[33mwarning\\033[0m: orders.csv has 2 rows without a date\\n' >&2; "
+    "echo 'orders.csv: 88,110 rows'; "
+)
+
+
+def set_scene(api: httpx.Client, site: Site) -> None:
+    """Jobs in every state, a worker that runs two, queues with limits and a pause, schedules."""
+    forever = f"while [ ! -e {site.work / 'never'} ]; do sleep 0.2; done"
+    jobs: list[dict[str, Any]] = [
+        {"command": _TALK + forever, "id": "nightly-import", "queue": "data", "tags": ["nightly", "import"]},
+        {"command": forever, "id": "thumbnails", "queue": "media"},
+        *(
+            {"command": f"./report.sh --month {n}", "id": f"report-{n}", "queue": "reports", "max_retries": 0}
+            for n in (5, 6)
+        ),
+        {
+            "command": "echo 'connecting to reports:5432'; echo 'FATAL: too many connections' >&2; exit 3",
+            "id": "report-7",
+            "queue": "reports",
+            "max_retries": 0,
+            "tags": ["monthly"],
+        },
+        *(
+            {"command": f"echo sent invoice {n} # send-invoice {n}", "id": f"invoice-{n}", "queue": "mail"}
+            for n in range(9)
+        ),
+        {
+            "command": "exit 1 # sync-crm --full",
+            "id": "sync-crm",
+            "queue": "data",
+            "max_retries": 4,
+            "retry_delay": "10m",
+        },
+    ]
+    ok(api.post("/jobs/batch", json={"jobs": jobs}), 201)
+    site.start(concurrency=4)
+    ends = [job["id"] for job in jobs if job["id"] not in ("nightly-import", "thumbnails")]
+    with site.queue() as queue:
+        wait_until(
+            lambda: all(queue.get(id).state in ("completed", "dead", "failed") for id in ends),
+            timeout=60,
+            what="the short jobs to end",
+        )
+    later: list[dict[str, Any]] = [
+        {
+            "command": "tar czf /backup/data.tgz data",
+            "id": "backup",
+            "queue": "data",
+            "run_at": "+3h",
+            "priority": 5,
+        },
+        {"command": "./publish.sh", "id": "publish", "after": ["nightly-import"], "queue": "data"},
+        {"command": "ffmpeg -i talk.mov -crf 23 talk.mp4", "id": "talk", "queue": "media-archive"},
+        *(
+            {"command": f"./newsletter.sh --part {n}", "id": f"newsletter-{n}", "queue": "newsletter"}
+            for n in range(60)
+        ),
+    ]
+    for queue_name, body in (
+        ("newsletter", {"reason": "mail server is moving", "until": "2h"}),
+        ("media-archive", {}),
+    ):
+        ok(api.patch(f"/queues/{queue_name}", json={"concurrency": 2, "rate": "100/min"}))
+        ok(api.post(f"/queues/{queue_name}/pause", json=body))
+    ok(api.post("/jobs/batch", json={"jobs": later}), 201)
+    ok(api.post("/jobs/newsletter-3/cancel"))
+    ok(api.post("/jobs/newsletter-4/hold"))
+    for name, recurrence, command in (
+        ("backup", "0 3 * * *", "tar czf /backup/all.tgz /srv"),
+        ("crm-sync", "@every 15m", "sync-crm --delta"),
+        ("month-end", "0 6 1 * *", "./report.sh --all"),
+    ):
+        ok(api.put(f"/schedules/{name}", json={"recurrence": recurrence, "job": {"command": command}}), 201)
+    ok(api.post("/schedules/month-end/pause"))
