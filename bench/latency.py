@@ -2,8 +2,8 @@
 
 Picking up is from when `enqueue` has returned, the job being durable, until its command runs: the doorbell,
 the worker's claim and its commit. Timed is until a byte that the command wrote has reached us; the start of a
-shell and waking us are not the queue's: the same command is also started by ourselves, in turn, and the median
-of that is taken off. The whole way from before the call of `enqueue` is stated too.
+shell and waking us are not the queue's: the same command is also started by ourselves, in turn, and the
+median of that is taken off. The whole way from before the call of `enqueue` is stated too.
 """
 
 from __future__ import annotations

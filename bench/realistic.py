@@ -50,7 +50,7 @@ class Times:
         self.ideal: list[float] = []
 
     def run_ours(self, command: str) -> None:
-        self.ours.append(self.count / Ours("queuectl").rate(command, self.count))
+        self.ours.append(self.count / Ours("queuectl", processes=2, slots=1).rate(command, self.count))
 
     def run_floor(self, command: str) -> None:
         before = _children()

@@ -9,7 +9,6 @@ from bench.places import SQLITE, fresh_place
 from bench.table import Result
 from bench.targets import at_least, stated
 
-
 LARGE = 1_000
 
 

@@ -18,18 +18,34 @@ from bench.table import STATED, Result, median
 COMMANDS = ("true", "echo hello")
 TARGETS = {FLOOR.name: 1.0, "task-spooler": 2.5, "HyperQueue": 3.0, "GNU parallel": 6.0}
 FASTEST_PYTHON = 2.0
-FOUR_PROCESSES, MANY_SLOTS = "4 processes of 1 slot", "1 process of 64 slots"
+FOUR_PROCESSES, ONE_PROCESS, MANY_SLOTS = (
+    "4 processes of 1 slot",
+    "1 process of 2 slots",
+    "1 process of 64 slots",
+)
 # Beside `xargs -P2`, though they have more processes, more slots, or a server in between.
-VARIANTS = {FOUR_PROCESSES: 0.9, MANY_SLOTS: 0.9, POSTGRES: 0.9, MARIADB: 0.85}
+VARIANTS: dict[str, float | None] = {
+    ONE_PROCESS: None,
+    FOUR_PROCESSES: 0.9,
+    MANY_SLOTS: 0.9,
+    POSTGRES: 0.9,
+    MARIADB: 0.85,
+}
 
-OURS = Ours("queuectl")
+# As people start two: `queuectl worker start --count 2`. In one process the starts come one after the other.
+OURS = Ours("queuectl", processes=2, slots=1)
 
 
 def variants(servers: Mapping[str, str]) -> list[Ours]:
     return [
+        Ours(ONE_PROCESS, processes=1, slots=2),
         Ours(FOUR_PROCESSES, processes=4, slots=1),
         Ours(MANY_SLOTS, slots=64),
-        *(Ours(engine, engine=engine, servers=servers) for engine in SERVERS if engine in servers),
+        *(
+            Ours(engine, processes=2, slots=1, engine=engine, servers=servers)
+            for engine in SERVERS
+            if engine in servers
+        ),
     ]
 
 

@@ -27,6 +27,7 @@ _TALK = (
     "printf '\\033[1mimporting\\033[0m 3 files\\n'; echo 'users.csv: 1,204 rows'; "
     "printf '\\033[33mwarning\\033[0m: orders.csv has 2 rows without a date\\n' >&2; "
     "echo 'orders.csv: 88,110 rows'; "
+    'for n in 0 1 2 3 4 5 6 7; do printf "\\033[3${n}mcolour $n\\033[0m "; done | tee /dev/stderr; echo; echo >&2; '
 )
 
 

@@ -62,8 +62,12 @@ def is_clean(tab: Tab) -> None:
     assert tab.run("(bad) => [...document.querySelectorAll(bad)].map((one) => one.outerHTML)", FOREIGN) == []
     assert tab.page.url.startswith(tab.server.url)
     assert tab.run("document.title").endswith("queuectl")
-    wide = tab.run("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    assert wide <= 0, "the page is wider than its window"
+    wide = tab.run(
+        """() => document.documentElement.scrollWidth <= innerWidth ? [] :
+        [...document.querySelectorAll("body *")]
+        .filter((one) => one.getBoundingClientRect().right > innerWidth).map((one) => one.outerHTML.slice(0, 200))"""
+    )
+    assert wide == [], (tab.page.url, wide)
 
 
 def store(api: httpx.Client, site: Site) -> list[str]:

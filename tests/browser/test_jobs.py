@@ -54,7 +54,7 @@ def test_filters_are_kept_in_the_address(tab: Tab, api: httpx.Client) -> None:
     expect(rows).to_have_count(2)
     tab.button("Clear filters").click()
     expect(rows).to_have_count(3)
-    tab.page.get_by_label("Queue").fill("mail")
+    tab.page.get_by_label("Queue", exact=True).fill("mail")
     tab.page.keyboard.press("Enter")
     expect(rows).to_have_count(2)
     tab.page.get_by_label("Tag").fill("x")
@@ -109,7 +109,7 @@ def test_chosen_jobs(tab: Tab, site: Site, api: httpx.Client) -> None:
     assert states(site)["a"] == "pending"
     tab.choose("b")
     tools.get_by_role("button", name="Delete").click()
-    tab.dialog.get_by_role("button", name="Cancel", exact=True).click()
+    tab.dialog.get_by_role("button", name="Back").click()
     assert "b" in states(site)
     tools.get_by_role("button", name="Delete").click()
     tab.confirm("Delete 1 job")
@@ -146,7 +146,7 @@ def test_pages_and_all_that_match(tab: Tab, site: Site, api: httpx.Client) -> No
     tab.button("← Previous").click()
     expect(pager).to_contain_text("page 2 of 3")
 
-    tab.page.get_by_label("Queue").fill("a")
+    tab.page.get_by_label("Queue", exact=True).fill("a")
     tab.page.keyboard.press("Enter")
     expect(pager).to_contain_text("1–50 of 65")
     tab.main.get_by_role("checkbox", name="Choose all on this page").check()

@@ -45,7 +45,7 @@ def test_full_pages(server: Server, site: Site, api: httpx.Client, visit: Visit)
             shoot(tab, f"{look}-{page}")
     tab = visit(server, color_scheme="light")
     settle(tab, "jobs")
-    for id in ("newsletter-10", "newsletter-11"):
+    for id in ("newsletter-57", "newsletter-58"):
         tab.choose(id)
     shoot(tab, "light-jobs-chosen", full=False)
     tab.main.get_by_role("toolbar").get_by_role("button", name="Cancel").click()

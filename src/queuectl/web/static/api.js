@@ -82,7 +82,8 @@ async function request(method, path, body, more = {}) {
   throw problem;
 }
 
-function unreachable(error) {
+/** As an error: nobody answers. */
+export function unreachable(error) {
   const late = error?.name === "TimeoutError";
   return new ApiError({
     status: 0,

@@ -2,7 +2,7 @@
  * The frame of all pages: coming in, finding one's way, light and dark, whether the server is there.
  */
 
-import { get, onUnauthorized, query as asQuery, send } from "./api.js";
+import { get, onUnauthorized, query as asQuery, send, unreachable } from "./api.js";
 import { h, replace, update } from "./dom.js";
 import { short } from "./format.js";
 import { help, listenToKeys } from "./keys.js";
@@ -18,6 +18,7 @@ let leave = null; // what the open page wants done when it is left
 let turn = 0; // which opening of a page is the latest
 let quiet = true; // the first page does not take the focus
 let trouble = null; // what the server cannot reach
+let again = false; // the page could not be loaded: once more when the server is back
 
 // --- coming in ---
 
@@ -45,7 +46,8 @@ function enter(document_) {
   document.body.classList.toggle("looking", !session.may);
   showFrame();
   live.start();
-  open();
+  // The other pages too, while the server is there: it may be away when they are wanted.
+  open().then(() => Promise.allSettled(Object.values(PAGES).map((page) => page.load())));
 }
 
 function showStartFailure(error) {
@@ -235,8 +237,9 @@ async function open() {
   parts.main = main;
   if (name === null) return show(main, "Not found", () => replace(main, heading("Not found"), notFound()));
   const { title, load } = PAGES[name];
+  again = false;
   try {
-    const page = (await load()).default;
+    const page = await load().then((module) => module.default, () => Promise.reject(unreachable()));
     if (mine !== turn) return;
     const context = { main, params, query, session, go, setQuery: (values) => setQuery(mine, values) };
     await show(main, page.title ?? title, async () => {
@@ -246,7 +249,8 @@ async function open() {
       else done?.();
     });
   } catch (error) {
-    console.error(error);
+    if (error.status === 0) again = mine === turn;
+    else console.error(error);
     if (mine === turn) await show(main, title, () => replace(main, heading(title), failure(error, open)));
   }
 }
@@ -303,6 +307,7 @@ live.on("stats", () => {
   showLamp();
   showMenu();
 });
+live.on("reset", () => again && open());
 live.on("trouble", (problem) => {
   trouble = { message: problem.detail };
   showLamp();

@@ -231,7 +231,7 @@ export class LogView {
     this.lines = new Lines();
     this.follows = true;
     this.lastTop = this.skipped = 0;
-    this.box = h("div", { class: "log", tabindex: "0", role: "region", "aria-label": "Output", "on:scroll": () => this.scrolled() });
+    this.box = h("div", { class: "log", hidden: true, tabindex: "0", role: "region", "aria-label": "Output", "on:scroll": () => this.scrolled() });
     this.note = h("p", { class: "muted" });
     this.found = h("span", { class: "muted", role: "status" });
     this.query = h("input", {

@@ -219,7 +219,7 @@ class Jobs {
           make("before", "Before", { placeholder: "1h, mon" }),
           choice("held", "Held", { "": "any", true: "held", false: "not held" }),
           choice("sort", "Sort by", SORTS),
-          choice("reverse", "Order", { true: "falling", false: "rising" }),
+          choice("reverse", "Order", { true: "descending", false: "ascending" }),
           filter.cause && button("Of one cause ×", () => this.set({ cause: "" })),
           (active > 0 || filter.search) && button("Clear filters", () => this.set(none), { kind: "quiet" }),
         ),
@@ -231,7 +231,7 @@ class Jobs {
     if (this.jobs === null) return;
     const { length } = this.jobs;
     update(this.tabs, ["", ...TABS].map((state) => this.tab(state)));
-    update(this.list, this.admin && length > 0 && this.bulk(), length ? this.table() : this.nothing(), this.pager());
+    update(this.list, this.admin && length > 0 && this.bulk(), length ? this.table() : this.nothing(), length > 0 && this.pager());
     // `update` leaves alone what has the focus.
     const [page, ...boxes] = this.list.querySelectorAll("input[data-id]");
     for (const box of boxes) box.checked = this.isChosen(box.dataset.id);
@@ -288,7 +288,7 @@ class Jobs {
   pager() {
     const { total, trail, jobs } = this;
     const before = (trail.length - 1) * LIMIT;
-    const range = `${count(before + (jobs.length && 1))}–${count(before + jobs.length)}`;
+    const range = `${count(before + 1)}–${count(before + jobs.length)}`;
     const pages = total === null ? "" : ` · page ${trail.length} of ${count(Math.max(1, Math.ceil(total / LIMIT)))}`;
     return h(
       "div",

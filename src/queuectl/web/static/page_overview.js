@@ -109,7 +109,7 @@ function tilesOf(stats, queue) {
     tile("Running", [count(jobs.processing), h("small", null, ` / ${some(stats.slots, "slot")}`)], full ? "all slots are taken" : `${count(stats.throughput_per_minute)} a minute`, { href: `#/jobs?state=processing${among}` }),
     tile("Oldest waiting", stats.oldest_waiting_seconds === null ? "–" : duration(stats.oldest_waiting_seconds), stats.drain_seconds === null ? (jobs.pending ? "no end in sight" : "nothing waits") : `done in about ${age(stats.drain_seconds)}`, { href: `#/jobs?state=pending&sort=created&reverse=true${among}` }),
     tile("Failed, last hour", count(stats.failed_last_hour), `${count(stats.completed_last_hour)} completed`, { kind: stats.failed_last_hour ? "warn" : "", href: dead }),
-    tile("Dead", count(jobs.dead), jobs.dead ? "need somebody to look" : "none", { kind: jobs.dead ? "bad" : "", href: dead }),
+    tile("Dead", count(jobs.dead), jobs.dead ? "need a look" : "none", { kind: jobs.dead ? "bad" : "", href: dead }),
     tile("Workers", count(stats.workers), stats.workers ? "alive" : "nothing is run", { kind: stats.workers ? "" : "warn", href: "#/workers" }),
   ];
 }

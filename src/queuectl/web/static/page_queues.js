@@ -107,7 +107,7 @@ function columns(ended, act) {
 
 function stateOf(one) {
   if (one.paused) {
-    const until = one.paused_until ? `until ${when(one.paused_until)}` : null;
+    const until = one.paused_until ? `ends ${when(one.paused_until)}` : null;
     return h("span", null, badge("paused"), h("span", { class: "muted small note-below" }, [until, one.pause_reason].filter(Boolean).join(": ")));
   }
   return one.draining ? badge("draining") : badge("active");
@@ -121,7 +121,7 @@ function sparkOf(ended) {
 
 function limitsOf(one) {
   const words = [one.concurrency && `${one.concurrency} at once`, one.rate].filter(Boolean);
-  return h("span", { class: words.length ? "" : "muted" }, words.join(", ") || "none");
+  return words.length ? words.map((one) => h("div", { style: { "white-space": "nowrap" } }, one)) : muted("none");
 }
 
 function actionsOf(one, act) {

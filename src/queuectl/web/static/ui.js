@@ -90,7 +90,7 @@ export function askFor({ title, text = null, action = "OK", danger = false, fiel
         (inputs[0]?.input ?? go).focus();
       }
     };
-    const buttons = h("div", { class: "buttons" }, button("Cancel", () => end(null)), go);
+    const buttons = h("div", { class: "buttons" }, button("Back", () => end(null)), go);
     return { submit, parts: [text && h("div", { class: "muted" }, text), inputs.map((one) => one.node), trouble, buttons] };
   });
 }
