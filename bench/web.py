@@ -169,5 +169,5 @@ def _weight() -> Result:
     files = [path for path in _STATIC.iterdir() if path.is_file()]
     print(f"  the page is made of {len(files)} files", file=sys.stderr)
     return at_most(
-        "weight of the page, all of its files", [sum(path.stat().st_size for path in files) / 1000], "KB", 150
+        "weight of the page, all of its files", [sum(path.stat().st_size for path in files) / 1024], "KB", 150
     )

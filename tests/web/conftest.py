@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
+
 from tests.engines import fresh_store
 from tests.site import Site
 from tests.web.server import Server

@@ -13,9 +13,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
-from tests.site import Site
 
 from queuectl import Queue
+from tests.site import Site
 
 OWN = "the store's own token"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 import httpx
-from tests.web.kit import every_engine, ok, problem
-from tests.web.server import Server
 
 from queuectl import __version__
+from tests.web.kit import every_engine, ok, problem
+from tests.web.server import Server
 
 
 @every_engine
