@@ -36,7 +36,7 @@ check: $(STAMP) ## format, lint, types, import directions, docs, work counted fo
 	$(BIN)/python tools/make_api_docs.py --check
 	$(BIN)/python tools/check_work.py
 
-servers: $(STAMP) ## PostgreSQL and MariaDB for the tests: installed if they are neither here nor running
+servers: $(STAMP) ## PostgreSQL, MariaDB and Chromium for the tests: installed if they are neither here nor running
 	@$(BIN)/python tools/get_servers.py
 
 # The second run is as on a system that is not Linux: what only Linux has is replaced by its fallbacks. Those

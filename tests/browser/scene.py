@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import sqlite3
+import time
+from contextlib import closing
 from typing import Any
 
 import httpx
@@ -23,20 +27,30 @@ PAGES = (
     "new",
     "settings",
 )
-_TALK = (
-    "printf '\\033[1mimporting\\033[0m 3 files\\n'; echo 'users.csv: 1,204 rows'; "
-    "printf '\\033[33mwarning\\033[0m: orders.csv has 2 rows without a date\\n' >&2; "
-    "echo 'orders.csv: 88,110 rows'; "
-    'for n in 0 1 2 3 4 5 6 7; do printf "\\033[3${n}mcolour $n\\033[0m "; done | tee /dev/stderr; echo; echo >&2; '
-)
+_IMPORT = """#!/bin/sh
+printf '\\033[1mimporting\\033[0m 3 files\\n'
+echo 'users.csv: 1,204 rows'
+printf '\\033[33mwarning\\033[0m: orders.csv has 2 rows without a date\\n' >&2
+echo 'orders.csv: 88,110 rows'
+for n in 1 2 3 4 5 6 7; do printf "\\033[3${n}mpart $n\\033[0m "; done | tee /dev/stderr
+echo; echo >&2
+while [ ! -e never ]; do sleep 0.2; done
+"""
 
 
 def set_scene(api: httpx.Client, site: Site) -> None:
     """Jobs in every state, a worker that runs two, queues with limits and a pause, schedules."""
-    forever = f"while [ ! -e {site.work / 'never'} ]; do sleep 0.2; done"
+    script = site.work / "import.sh"
+    script.write_text(_IMPORT)
+    script.chmod(0o755)
     jobs: list[dict[str, Any]] = [
-        {"command": _TALK + forever, "id": "nightly-import", "queue": "data", "tags": ["nightly", "import"]},
-        {"command": forever, "id": "thumbnails", "queue": "media"},
+        {
+            "command": "./import.sh --all --since yesterday",
+            "id": "nightly-import",
+            "queue": "data",
+            "tags": ["nightly", "import"],
+        },
+        {"command": "./import.sh thumbnails", "id": "thumbnails", "queue": "media"},
         *(
             {"command": f"./report.sh --month {n}", "id": f"report-{n}", "queue": "reports", "max_retries": 0}
             for n in (5, 6)
@@ -100,3 +114,30 @@ def set_scene(api: httpx.Client, site: Site) -> None:
     ):
         ok(api.put(f"/schedules/{name}", json={"recurrence": recurrence, "job": {"command": command}}), 201)
     ok(api.post("/schedules/month-end/pause"))
+
+
+def set_past(site: Site) -> None:
+    """The hour before, as the keepers of the history would have left it: for pictures."""
+    now = int(time.time() // 60)
+    rows: list[tuple[int, str, int]] = []
+    for ago in range(2, 60):
+        busy = 1 + math.sin(ago / 7) / 2 + math.sin(ago * 2.3) / 6
+        kinds = {
+            "completed": 42 * busy,
+            "failed": 3 * busy if ago % 5 else 9,
+            "dead": 2 if ago % 17 == 4 else 0,
+            "samples": 1,
+            "depth processing": min(4, 4 * busy),
+            "depth pending": 90 * busy * busy,
+            "depth scheduled": 12,
+            "depth failed": 6 * busy,
+            "wait 20": 30,
+            "wait 22": 14 * busy,
+            "wait 24": 3 * busy * busy,
+            "run 18": 30,
+            "run 23": 10,
+            "run 25": 3 * busy,
+        }
+        rows += [(now - ago, kind, round(amount)) for kind, amount in kinds.items() if round(amount)]
+    with closing(sqlite3.connect(site.address)) as store, store:
+        store.executemany("INSERT OR REPLACE INTO history VALUES (1, '', ?, ?, ?)", rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import httpx
 from playwright.sync_api import expect
@@ -19,7 +20,7 @@ def states(site: Site) -> dict[str, str]:
         return {job.id: job.state for job in queue.list(limit=1000)}
 
 
-def batch(api: httpx.Client, *jobs: dict[str, object]) -> None:
+def batch(api: httpx.Client, *jobs: dict[str, Any]) -> None:
     answer = api.post("/jobs/batch", json={"jobs": list(jobs)})
     assert answer.status_code == 201, answer.text
 

@@ -171,7 +171,7 @@ def test_the_store_cannot_be_reached(tab: Tab, site: Site, enqueue: Enqueue) -> 
         lambda route: route.fulfill(status=503, content_type="application/problem+json", body=problem),
     )
     tab.open("#/queues")
-    expect(tab.main.locator(".failure")).to_contain_text("The store is busy. try again")
+    expect(tab.main.locator(".failure")).to_contain_text("The store is busy. Try again")
     tab.page.unroute("**/api/v1/queues")
     tab.button("Try again").click()
     expect(tab.main.locator("tbody tr")).to_have_count(1)

@@ -31,6 +31,7 @@ def settle(tab: Tab, page: str) -> None:
         expect(tab.main.locator("figure.chart")).to_have_count(4)
     if page.startswith("jobs/"):
         expect(tab.main.locator(".job-side .panel").filter(has_text="Why")).to_be_visible()
+        expect(tab.main.locator(".output > p, .output .line").filter(visible=True).first).to_be_visible()
 
 
 @pytest.mark.timeout(300)
@@ -39,7 +40,7 @@ def test_a_full_store(server: Server, site: Site, api: httpx.Client, visit: Visi
     tab = visit(server, color_scheme="light")
     wrong: dict[str, list[str]] = {}
     for theme in ("light", "dark"):
-        tab.page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]  # one of two words
+        tab.page.emulate_media(color_scheme=theme)
         for page in PAGES:
             settle(tab, page)
             wrong[f"{theme} {page}"] = tab.run(PALE) + (tab.run(FAULTS) if theme == "light" else [])

@@ -60,7 +60,7 @@ def test_queues(tab: Tab, api: httpx.Client, enqueue: Enqueue) -> None:
     assert ok(api.get("/queues/data"))["paused"] is False
     mail.get_by_role("link", name="mail", exact=True).click()
     tab.shows("Overview")
-    expect(tab.main.get_by_label("Queue")).to_have_value("mail")
+    expect(tab.main.get_by_label("Queue", exact=True)).to_have_value("mail")
     expect(tab.tile("Waiting")).to_have_text("1")
 
 
@@ -146,10 +146,10 @@ def test_dead_letters_by_cause(tab: Tab, site: Site, enqueue: Enqueue) -> None:
     tab.shows("Jobs")
     expect(tab.main.locator("tbody tr")).to_have_count(3)
     tab.page.go_back()
-    tab.main.get_by_label("Queue").fill("mail")
+    tab.main.get_by_label("Queue", exact=True).fill("mail")
     tab.page.keyboard.press("Enter")
     expect(tab.main).to_contain_text("No dead letters")
-    tab.main.get_by_label("Queue").fill("")
+    tab.main.get_by_label("Queue", exact=True).fill("")
     tab.page.keyboard.press("Enter")
     ones.get_by_role("button", name="Delete").click()
     tab.confirm("Delete 3 jobs")

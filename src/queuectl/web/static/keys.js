@@ -62,6 +62,7 @@ export function help() {
     ...Object.values(PAGES).filter((page) => page.key).map((page) => [["g", page.key], page.title]),
     [["n"], "New job"],
     [["/"], "To the filter"],
+    [["j"], "The next job of the list (k: the one before, x: choose, Enter: open)"],
     [["?"], "This list"],
   ];
   const keep = (event) => {

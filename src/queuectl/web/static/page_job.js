@@ -60,7 +60,8 @@ class JobPage {
     if (job.deleted) return this.gone(this.job ? "This job was deleted" : "There is no such job");
     if (!this.job) {
       const main = h("div", { class: "job-main" }, this.log.node, this.runs);
-      replace(this.context.main, this.head, h("div", { class: "job-grid" }, main, this.side));
+      if (!this.head.isConnected) replace(this.context.main, this.head);
+      this.context.main.append(h("div", { class: "job-grid" }, main, this.side)); // the heading keeps the focus
     }
     this.job = job;
     this.draw();

@@ -219,7 +219,7 @@ class Jobs {
           make("before", "Before", { placeholder: "1h, mon" }),
           choice("held", "Held", { "": "any", true: "held", false: "not held" }),
           choice("sort", "Sort by", SORTS),
-          choice("reverse", "Order", { true: "descending", false: "ascending" }),
+          choice("reverse", "Order", { true: "falling", false: "rising" }),
           filter.cause && button("Of one cause ×", () => this.set({ cause: "" })),
           (active > 0 || filter.search) && button("Clear filters", () => this.set(none), { kind: "quiet" }),
         ),

@@ -59,8 +59,9 @@ export function toast(text, kind = "ok") {
 
 /** An error in one line, as for a toast. */
 export function inWords(error) {
-  const text = String(error?.message ?? error);
-  return (text.charAt(0).toUpperCase() + text.slice(1)).replace(/\.?$/, ".") + (error?.hint ? ` ${error.hint}` : "");
+  const sentence = (text) => (text.startsWith("queuectl ") ? text : text.charAt(0).toUpperCase() + text.slice(1));
+  const text = sentence(String(error?.message ?? error)).replace(/\.?$/, ".");
+  return error?.hint ? `${text} ${sentence(error.hint)}` : text;
 }
 
 /** Asks yes or no → Promise<boolean>. `text` may be a node. */
