@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from queuectl.transfer.seals import Seals
     from queuectl.worker.desk import Desk
     from queuectl.worker.heart import Heart
+    from queuectl.worker.launcher import Launcher
     from queuectl.worker.loop import Loop
 
 
@@ -219,11 +220,9 @@ def build_worker(
     from queuectl import system
     from queuectl.core.pieces import spell
     from queuectl.paths import make_private_dir
-    from queuectl.tracing.attempts import trace_attempts
-    from queuectl.worker.launcher import Launcher
     from queuectl.worker.loop import Loop
     from queuectl.worker.membership import Membership
-    from queuectl.worker.process import job_environment, keep_descriptors_private
+    from queuectl.worker.process import keep_descriptors_private
     from queuectl.worker.signals import Signals
 
     store, settings, clock = queue.store, queue.settings, queue.clock
@@ -236,10 +235,6 @@ def build_worker(
     # A server that is cut off may keep us waiting: never for so long that our commands outlive the lease.
     answer_ms = min(max(settings.worker_lease // 6, 1_000), 10_000) if location.shared else None
     heart = _make_heart(queue, answer_ms, signals.wake, only=only)
-    launcher = Launcher(job_environment(location.url), settings.shell, location.run_dir)
-    tracing = trace_attempts()
-    if tracing is not None:
-        launcher.tell = tracing.begin
 
     def join() -> Membership:
         me = Membership(
@@ -260,7 +255,7 @@ def build_worker(
         desk=_make_desk(queue, spec, signals.wake, only=only),
         heart=heart,
         signals=signals,
-        launcher=launcher,
+        launcher=_make_launcher(queue),
         clock=clock,
         join=join,
         lifeline=spec.lifeline,
@@ -270,6 +265,19 @@ def build_worker(
     loop.stop_when_orphaned = spec.foreground
     heart.start()
     return loop
+
+
+def _make_launcher(queue: Queue) -> Launcher:
+    from queuectl.tracing.attempts import trace_attempts
+    from queuectl.worker.launcher import Launcher
+    from queuectl.worker.process import job_environment
+
+    location = queue.store.location
+    launcher = Launcher(job_environment(location.url), queue.settings.shell, location.run_dir)
+    tracing = trace_attempts()
+    if tracing is not None:
+        launcher.tell = tracing.begin
+    return launcher
 
 
 def _make_heart(queue: Queue, answer_ms: int | None, wake: Callable[[], None], *, only: int | None) -> Heart:

@@ -138,16 +138,14 @@ def query_filter(
     held: Annotated[bool | None, Query()] = None,
     cause: Annotated[str | None, Query(max_length=10_000, description="of /dead-letters/groups")] = None,
 ) -> JobFilter:
-    found = make_filter(
-        now=request.app.state.clock.now(),
-        states=state,
-        queue=queue,
-        tag=tag,
-        search=search,
-        since=since,
-        before=before,
-        sign="",
-    )
+    words = {"queue": queue, "tag": tag, "search": search, "since": since, "before": before}
+    return _filter(state, words, held, cause, now=request.app.state.clock.now())
+
+
+def _filter(
+    states: list[str] | None, words: dict[str, str | None], held: bool | None, cause: str | None, *, now: int
+) -> JobFilter:
+    found = make_filter(now=now, states=states, sign="", **words)
     found.held, found.cause = held, decode_cause(cause)
     return found
 
@@ -157,24 +155,14 @@ QueryFilter = Annotated[JobFilter, Depends(query_filter)]
 
 def body_filter(body: dict[str, Any], *, now: int) -> JobFilter:
     """The same restrictions in a request's body."""
-    states, queue, tag, search, since, before, held, cause = take(
-        body, state=(list, str), queue=str, tag=str, search=str, since=str, before=str, held=bool, cause=str
+    names = ("queue", "tag", "search", "since", "before")
+    states, held, cause, *given = take(
+        body, state=(list, str), held=bool, cause=str, **dict.fromkeys(names, str)
     )
-    words = [states] if isinstance(states, str) else states
-    if words is not None and not all(isinstance(word, str) for word in words):
+    states = [states] if isinstance(states, str) else states
+    if states is not None and not all(isinstance(state, str) for state in states):
         raise InvalidInput("state must be a list of states", 'like ["dead"]')
-    found = make_filter(
-        now=now,
-        states=words,
-        queue=queue,
-        tag=tag,
-        search=search,
-        since=since,
-        before=before,
-        sign="",
-    )
-    found.held, found.cause = held, decode_cause(cause)
-    return found
+    return _filter(states, dict(zip(names, given, strict=True)), held, cause, now=now)
 
 
 # --- cursors ----------------------------------------------------------------------------------------

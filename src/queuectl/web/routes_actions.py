@@ -70,7 +70,7 @@ def _possible(wanted: JobFilter, verb: str, action: _Action) -> JobFilter:
     if action.held is not None and wanted.held is not None and wanted.held != action.held:
         now, only = ("held", "not held") if wanted.held else ("not held", "held")
         raise Refused(f"cannot {verb} jobs that are {now}", f"only those that are {only}")
-    return possible(wanted, verb, action.sources, held=wanted.held if action.held is None else action.held)
+    return possible(wanted, verb, action.sources, held=action.held)
 
 
 def _many(queue: Queue, verb: str, fields: dict[str, object] | None) -> Many:
