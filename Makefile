@@ -30,7 +30,7 @@ $(STAMP): pyproject.toml
 check: $(STAMP) ## format, lint, types, import directions, docs, work counted for a job
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m ruff check .
-	$(BIN)/python -m mypy --strict src tools bench
+	$(BIN)/python -m mypy --strict src tools bench proof
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_docs.py
 	$(BIN)/python tools/make_api_docs.py --check

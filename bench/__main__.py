@@ -1,6 +1,6 @@
 """`python -m bench`: run suites and print one table. Exit code 1 if a target is missed or a suite fails.
 
-What each has measured is kept (bench/.last); the report is made from the last full runs.
+What each has measured is kept (bench/results); the report is made from the last full runs.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench.table import Result
 
-FOLDER = Path(__file__).with_name(".last")
+FOLDER = Path(__file__).with_name("results")
 
 
 @dataclass

@@ -1,4 +1,7 @@
-"""bench/RESULTS.md and the pictures, made from the last full runs of all suites. Measures nothing."""
+"""bench/RESULTS.md and the pictures, made from the last full runs of all suites. Measures nothing.
+
+A suite that was not run here keeps its section of the page as it was (bench/carried.py).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench import plots
+from bench.carried import Carried, carried
 from bench.keeping import Run
 from bench.table import STATED, Result, median, number
 from bench.targets import quantile
@@ -35,29 +39,43 @@ def write(runs: Sequence[Run | str]) -> list[Path]:
         if picture is not None:
             written.append(PICTURES / f"{name}.svg")
             written[-1].write_text(picture, "utf-8")
-    RESULTS.write_text(page(runs, [file.name for file in written]), "utf-8")
+    before = RESULTS.read_text("utf-8") if RESULTS.exists() else ""
+    pictures = [name for name in ("throughput.svg", "growth.svg") if (PICTURES / name).exists()]
+    RESULTS.write_text(page(runs, pictures, before), "utf-8")
     return [*written, RESULTS]
 
 
-def page(runs: Sequence[Run | str], pictures: Sequence[str] = ()) -> str:
-    measured = [run for run in runs if isinstance(run, Run)]
+def page(runs: Sequence[Run | str], pictures: Sequence[str] = (), before: str = "") -> str:
+    """`before`: the page as it was."""
+    sections = [run if isinstance(run, Run) else carried(run, before) or run for run in runs]
+    measured = [run for run in sections if isinstance(run, Run)]
     newest = max(measured, key=lambda run: run.date, default=None)
     parts = [_HEAD]
     if newest is not None:
-        parts += [_in_short(measured), _machine(newest, measured)]
+        parts += [_in_short(sections), _machine(newest, measured)]
     parts += [f"![{Path(name).stem}](../docs/images/{name})\n" for name in pictures]
-    parts += [_suite(run, newest) for run in measured if newest is not None]
-    parts.append(_not_measured(runs))
+    for section in sections:
+        if isinstance(section, Carried):
+            parts.append(section.text)
+        elif isinstance(section, Run) and newest is not None:
+            parts.append(_suite(section, newest))
+    parts.append(_not_measured(sections))
     return "\n".join(part for part in parts if part)
 
 
-def _in_short(runs: Sequence[Run]) -> str:
-    results = [result for run in runs for result in run.results]
-    judged = [result for result in results if result.verdict in ("ok", "MISSED")]
-    missed = [result for result in judged if result.verdict == "MISSED"]
-    lines = [f"**{len(judged) - len(missed)} of {len(judged)} targets reached.**"]
+def _in_short(sections: Sequence[Run | Carried | str]) -> str:
+    judged, missed = 0, []
+    for section in sections:
+        if isinstance(section, Carried):
+            judged += section.judged
+            missed += section.missed
+        elif isinstance(section, Run):
+            results = [result for result in section.results if result.verdict in ("ok", "MISSED")]
+            judged += len(results)
+            missed += [_missed(result) for result in results if result.verdict == "MISSED"]
+    lines = [f"**{judged - len(missed)} of {judged} targets reached.**"]
     if missed:
-        lines += ["Missed:", "", *(_missed(result) for result in missed)]
+        lines += ["Missed:", "", *missed]
     return "\n".join(lines) + "\n"
 
 
@@ -125,9 +143,11 @@ def figure(values: Sequence[float], unit: str) -> str:
     return f"{text} ({'–'.join(number(end) for end in ends)}, {len(values)})"
 
 
-def _not_measured(runs: Sequence[Run | str]) -> str:
+def _not_measured(runs: Sequence[Run | Carried | str]) -> str:
     lines = []
     for run in runs:
+        if isinstance(run, Carried):
+            continue
         if isinstance(run, str):
             lines.append(f"- all of {run}: it has not been run in full (`python -m bench {run}`)")
         elif run.failed:

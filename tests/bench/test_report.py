@@ -152,3 +152,12 @@ def test_the_printed_table_tells_missed_from_not_measured(capsys: pytest.Capture
     print_table([GOOD, MISSED, ABSENT, ONLY_SAID])
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[-1] for line in lines[1:]] == ["ok", "MISSED", "MEASURED", "stated"]
+
+
+def test_a_suite_that_was_not_run_again_keeps_its_section() -> None:
+    other = dataclasses.replace(MISSED, what="something else")
+    before = page([run_of("throughput", GOOD, MISSED), run_of("store", other)])
+    after = page(["throughput", run_of("store", GOOD)], before=before)
+    assert "**2 of 3 targets reached.**" in after
+    assert after.count("Carried over from an earlier report.") == 1
+    assert page(["throughput", run_of("store", GOOD)], before=after) == after
