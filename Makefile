@@ -11,10 +11,12 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Hundreds of processes are started by the tests: each would compile the program anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv servers check test bench bench-full format build clean
+.PHONY: help venv servers check test test-long bench bench-full proof proof-quick format build clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -39,13 +41,26 @@ check: $(STAMP) ## format, lint, types, import directions, docs, work counted fo
 servers: $(STAMP) ## PostgreSQL, MariaDB and Chromium for the tests: installed if they are neither here nor running
 	@$(BIN)/python tools/get_servers.py
 
-# The second run is as on a system that is not Linux: what only Linux has is replaced by its fallbacks. Those
-# know nothing of engines, so one of them is enough.
-test: $(STAMP) servers ## the test suite, then its processes again with the fallbacks for other systems
-	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal $(ARGS)
+PYTEST := $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal
+# As on a system that is not Linux: what only Linux has is replaced by its fallbacks. Those know nothing of
+# engines, so one of them is enough.
+PORTABLE := QUEUECTL_PORTABLE=1 $(PYTEST) -k "not postgres and not mysql"
+
+test: $(STAMP) servers ## the test suite, within eight minutes on two cores
+	$(PYTEST) -m "not long and not proof" $(ARGS)
 ifeq ($(ARGS),)
-	QUEUECTL_PORTABLE=1 $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal tests/crash tests/worker -k "not postgres and not mysql"
+	$(PORTABLE) -m "not long and not proof" tests/crash/test_deaths.py tests/worker/test_stop.py tests/worker/test_rescue.py
 endif
+
+test-long: $(STAMP) servers ## what takes longer: more engines, more rounds, and all processes again with the fallbacks
+	$(PYTEST) -m "long or proof"
+	$(PORTABLE) -m "not proof" tests/crash tests/worker
+
+proof: $(STAMP) servers ## an hour of faults on every engine; writes the figures into docs/reliability.md
+	$(BIN)/python -m proof $(ARGS)
+
+proof-quick: $(STAMP) servers ## small versions of every part of the proof, in minutes
+	$(BIN)/python -m proof --quick $(ARGS)
 
 bench: $(STAMP) ## a short version of all measurements beside their peers, within five minutes
 	$(BIN)/python -m bench --quick $(ARGS)

@@ -1,7 +1,7 @@
 """Compares what was acknowledged, what ran, and what the store says in the end.
 
-The jobs say themselves what ran: each start and each end is one line, appended by one write to a file that all
-share, so the lines have one order. The store is asked when nobody is at work any more.
+The jobs say themselves what ran: each start and each end is one line, appended by one write to a file that
+all share, so the lines have one order. The store is asked when nobody is at work any more.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.crash.checker import CONTRADICTIONS
+from tests.site import Site
+
 from proof.verdict import Verdict
 from queuectl import Queue
 from queuectl.core import states
 from queuectl.queue import JobFilter
 from queuectl.store.tallies import wrong
 from queuectl.testing import wait_until
-from tests.crash.checker import CONTRADICTIONS
-from tests.site import Site
 
 LOG = "runs.log"
 _LINE = 'printf "%s %s %s\\n" {word} "$QUEUECTL_JOB_ID" "$QUEUECTL_ATTEMPT_TOKEN" >> {log}'
@@ -75,7 +76,7 @@ def _examine_jobs(queue: Queue, acknowledged: Iterable[str], log: RunLog, verdic
     tokens: dict[int, set[str]] = defaultdict(set)
     for seq, outcome, claim in db.all("SELECT job_seq, outcome, claim FROM attempts ORDER BY job_seq, run"):
         outcomes[int(seq)].append(str(outcome))
-        tokens[int(seq)].add(str(claim))
+        tokens[int(seq)].add(f"{claim}.{seq}")  # as its processes carry it: `Job.token`
     for id in acknowledged:
         if id not in jobs:
             verdict.note("lost", f"{id} was acknowledged and is not there")

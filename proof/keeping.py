@@ -1,4 +1,4 @@
-"""The last run of each part, in proof/results: the report is made from these, also if only one part ran anew."""
+"""The last run of each part, in proof/results. The report is made of them, whatever ran anew."""
 
 from __future__ import annotations
 

@@ -7,6 +7,12 @@ import pytest
 
 from tests.counts import check_counts
 from tests.site import Site
+from tests.tiers import mark_long
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` looks at the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_long(items)
 
 
 @pytest.fixture

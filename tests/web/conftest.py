@@ -25,12 +25,18 @@ def store_url(store_engine: str) -> Iterator[str | None]:
 
 
 @pytest.fixture
-def start_server(site: Site) -> Iterator[Callable[..., Server]]:
+def kind() -> type[Server]:
+    """Overridden where it matters how its process was started."""
+    return Server
+
+
+@pytest.fixture
+def start_server(site: Site, kind: type[Server]) -> Iterator[Callable[..., Server]]:
     """Starts servers with other options; those that still run are ended, and must end well."""
     started: list[Server] = []
 
     def start(*args: str, env: dict[str, str] | None = None) -> Server:
-        started.append(Server(site, *args, env=env))
+        started.append(kind(site, *args, env=env))
         return started[-1]
 
     yield start

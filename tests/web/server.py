@@ -15,13 +15,18 @@ from urllib.parse import urlsplit
 import httpx
 
 from queuectl import Queue
+from tests import warm
 from tests.site import Site
 
 OWN = "the store's own token"
+Process = warm.Started | subprocess.Popen[bytes]
 
 
 class Server:
-    """`queuectl dashboard --port 0` on a site's store. `args` and `env` are added to the command's."""
+    """`queuectl dashboard --port 0` on a site's store. `args` and `env` are added to the command's.
+
+    Its process starts warm; a `ColdServer` is started as people do it.
+    """
 
     def __init__(self, site: Site, *args: str, env: dict[str, str] | None = None) -> None:
         self.site = site
@@ -30,13 +35,8 @@ class Server:
         self._errors = site.work / f"dashboard-{len(os.listdir(site.work))}.stderr"
         port = () if "--port" in args else ("--port", "0")
         with self._errors.open("wb") as stderr:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "queuectl", "dashboard", *port, "--json", *args],
-                env={**site.env, **(env or {})},
-                cwd=site.work,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
+            self.process = self._start(
+                ["dashboard", *port, "--json", *args], {**site.env, **(env or {})}, stderr.fileno()
             )
         said = self._announced()
         self.url: str = said["url"].rstrip("/")
@@ -44,6 +44,9 @@ class Server:
         self.port = int(urlsplit(self.url).port or 0)
         file = Path(site.location.state_dir, "dashboard.token")
         self.token = file.read_text().strip() if file.exists() else ""
+
+    def _start(self, words: list[str], env: dict[str, str], stderr: int) -> Process:
+        return warm.start(words, env=env, cwd=self.site.work, stderr=stderr)
 
     def _announced(self) -> dict[str, Any]:
         """What it prints once it can be used: one JSON document."""
@@ -112,3 +115,17 @@ class Server:
             client.close()
         if self.process.stdout is not None:
             self.process.stdout.close()
+
+
+class ColdServer(Server):
+    door: tuple[str, ...] = ("-m", "queuectl")
+
+    def _start(self, words: list[str], env: dict[str, str], stderr: int) -> Process:
+        return subprocess.Popen(
+            [sys.executable, *self.door, *words],
+            env=env,
+            cwd=self.site.work,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+        )

@@ -9,8 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
+from tests.site import Site
 from tests.web.kit import every_engine, ok, problem
-from tests.web.server import Server
+from tests.web.server import ColdServer, Server
 
 
 @every_engine
@@ -160,10 +161,12 @@ def test_different_requests_with_one_key_at_the_same_time(server: Server, api: h
     assert ok(api.get("/jobs", params={"count": True}))["total"] == 1
 
 
-def test_a_crash_before_the_answer_makes_no_second_job(start_server: Callable[..., Server]) -> None:
+def test_a_crash_before_the_answer_makes_no_second_job(
+    site: Site, start_server: Callable[..., Server]
+) -> None:
     """The server dies when the job is stored and the answer is not yet sent."""
-    doomed = start_server(
-        env={"QUEUECTL_ENABLE_FAILPOINTS": "1", "QUEUECTL_FAILPOINT": "enqueue.acked=kill9"}
+    doomed = ColdServer(
+        site, env={"QUEUECTL_ENABLE_FAILPOINTS": "1", "QUEUECTL_FAILPOINT": "enqueue.acked=kill9"}
     )
     with pytest.raises(httpx.TransportError):
         doomed.client(base_url=doomed.api).post("/jobs", json={"command": "true"}, headers=KEY)

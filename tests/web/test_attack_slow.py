@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,10 +17,9 @@ import pytest
 from queuectl.testing import wait_until
 from queuectl.web import protocol
 from tests.site import Site
-from tests.web import server as server_module
 from tests.web.attack import connect, head, memory_kb, statuses, until_closed
 from tests.web.kit import ok
-from tests.web.server import Server
+from tests.web.server import ColdServer, Server
 from tests.web.test_attack_http import JSON
 
 JOBS = "/api/v1/jobs"
@@ -38,19 +35,10 @@ run()
 """
 
 
-class HastyServer(Server):
+class HastyServer(ColdServer):
     """Its process runs the same command by another door."""
 
-    def __init__(self, site: Site, *args: str) -> None:
-        real = subprocess.Popen
-
-        def hasty(words: list[str], **options: object) -> object:
-            assert words[1:3] == ["-m", "queuectl"]
-            return real([sys.executable, "-c", HASTY, *words[3:]], **options)  # type: ignore[call-overload]
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(server_module.subprocess, "Popen", hasty)
-            super().__init__(site, *args)
+    door = ("-c", HASTY)
 
 
 @pytest.fixture

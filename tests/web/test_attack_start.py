@@ -16,10 +16,15 @@ import pytest
 from tests.site import Site
 from tests.web.attack import mode
 from tests.web.kit import ok, problem
-from tests.web.server import Server
+from tests.web.server import ColdServer, Server
 
 CHOSEN = "a-good-token-0123456789"
 PAGE = {"X-Queuectl": "1"}
+
+
+@pytest.fixture
+def kind() -> type[Server]:
+    return ColdServer
 
 
 @pytest.fixture
@@ -160,7 +165,7 @@ def test_weak_tokens(site: Site, tmp_path: Path) -> None:
 def test_files_under_umask_0(site: Site, tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        server = Server(site, "--open", env={"BROWSER": "true"})
+        server = ColdServer(site, "--open", env={"BROWSER": "true"})
         site.ok("dashboard", "token", "add", "somebody")
     finally:
         os.umask(before)
