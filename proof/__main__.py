@@ -20,7 +20,7 @@ from proof.verdict import Part
 
 # In this order; the soak goes on beside all the others.
 BESIDE = "soak"
-ONE_BY_ONE = ("model", "recovery", "matrix", "storm", "power", "syscalls", "clocks", "faults")
+ONE_BY_ONE = ("model", "recovery", "matrix", "storm", "power", "syscalls", "clocks", "fuzz", "faults")
 PARTS = (*ONE_BY_ONE, BESIDE)
 
 
