@@ -61,7 +61,7 @@ def examine(site: Site, acknowledged: Collection[str], log: RunLog, *, living: S
         verdict.note("overlapping", f"a run of {job} ended after the next had begun")
     with site.queue() as queue:
         _examine_jobs(queue, acknowledged, log, verdict)
-        _examine_store(queue, verdict)
+        examine_store(queue, verdict)
     _examine_processes(site, verdict, living)
     return verdict
 
@@ -102,7 +102,7 @@ def _examine_job(id: str, state: str, outcomes: Sequence[str], verdict: Verdict)
         verdict.note("unsound", f"{id} is completed without a completion: {outcomes}")
 
 
-def _examine_store(queue: Queue, verdict: Verdict) -> None:
+def examine_store(queue: Queue, verdict: Verdict) -> None:
     db: Any = queue.store.connection  # type: ignore[attr-defined]
     for what, sql in CONTRADICTIONS.items():
         for row in db.all(sql):

@@ -76,6 +76,19 @@ class Site:
     def start(self, count: int = 1, concurrency: int = 1, env: dict[str, str] | None = None) -> None:
         self.ok("worker", "start", "--count", str(count), "--concurrency", str(concurrency), env=env)
 
+    def supervise(self, concurrency: int = 1, env: dict[str, str] | None = None) -> None:
+        """What `start` leaves behind, without that command, which would cost a process and wait for it."""
+        words = ["worker", "supervise", "--count", "1", "--concurrency", str(concurrency)]
+        self._foreground.append(
+            subprocess.Popen(
+                [sys.executable, "-m", "queuectl", *words],
+                env={**self.env, **(env or {})},
+                cwd=self.work,
+                stdin=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        )
+
     def foreground(self, *args: str, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
             [sys.executable, "-m", "queuectl", "worker", "start", "--foreground", *args],

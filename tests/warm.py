@@ -100,7 +100,8 @@ def _serve(requests: socket.socket) -> None:
         body = requests.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL)
         if os.fork() == 0:
             _watch(fds[2])
-            _become(*json.loads(body), fds)
+            words, env, cwd = json.loads(body)
+            _become(words, env, cwd, fds)
             return
         for fd in fds:
             os.close(fd)

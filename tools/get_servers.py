@@ -61,6 +61,11 @@ PARTS = (
     ),
     Part("ip", ("ip",), {"apt-get": "iproute2", "dnf": "iproute", "apk": "iproute2"}),
     Part("strace", ("strace",), {"apt-get": "strace", "dnf": "strace", "apk": "strace"}),
+    # For the faults: power cuts on a disk of our own, a shim for clocks, the model, limits by a real kernel.
+    Part("mkfs.ext4", ("mkfs.ext4",), {"apt-get": "e2fsprogs", "dnf": "e2fsprogs", "apk": "e2fsprogs"}),
+    Part("C compiler", ("cc",), {"apt-get": "build-essential", "dnf": "gcc", "apk": "build-base"}),
+    Part("spin", ("spin",), {"apt-get": "spin"}),
+    Part("own kernel", ("linux.uml",), {"apt-get": "user-mode-linux"}),
     Part(
         "Chromium",
         ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),

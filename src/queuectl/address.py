@@ -34,6 +34,11 @@ class Address:
         if "\0" in url:
             raise InvalidInput("the database address contains a NUL byte")
         try:
+            url.encode()
+        except UnicodeEncodeError:  # how Python reads bytes of a command line that are no text
+            hint = "write such bytes as %-codes"
+            raise InvalidInput("the database address is not valid UTF-8", hint) from None
+        try:
             parts = urlsplit(url)
             self.port = parts.port
             pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))

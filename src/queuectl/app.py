@@ -222,7 +222,7 @@ def build_worker(
     from queuectl.paths import make_private_dir
     from queuectl.worker.loop import Loop
     from queuectl.worker.membership import Membership
-    from queuectl.worker.process import keep_descriptors_private
+    from queuectl.worker.process import keep_descriptors_private, keep_memory_private
     from queuectl.worker.signals import Signals
 
     store, settings, clock = queue.store, queue.settings, queue.clock
@@ -230,6 +230,7 @@ def build_worker(
     make_private_dir(location.run_dir)
     make_private_dir(location.logs_dir)
     keep_descriptors_private()
+    keep_memory_private()
     system.become_subreaper()
     signals = Signals()
     # A server that is cut off may keep us waiting: never for so long that our commands outlive the lease.
@@ -287,6 +288,7 @@ def _make_heart(queue: Queue, answer_ms: int | None, wake: Callable[[], None], *
     from queuectl.upkeep.purger import Purger
     from queuectl.upkeep.rescuer import Rescuer
     from queuectl.upkeep.scheduler import Scheduler
+    from queuectl.upkeep.timekeeper import Timekeeper
     from queuectl.worker.heart import Heart
     from queuectl.worker.measures import Measures
 
@@ -306,6 +308,7 @@ def _make_heart(queue: Queue, answer_ms: int | None, wake: Callable[[], None], *
             Rescuer(lambda: heart.worker_id),
             Purger(),
             Bookkeeper(),
+            Timekeeper(queue.clock),
             *([Scheduler()] if only is None else []),
         ],
         measures=Measures(),
@@ -341,10 +344,12 @@ def run_supervisor(
     from queuectl.paths import locate, make_private_dir
     from queuectl.upkeep.rescuer import rescue
     from queuectl.worker.log import Log
+    from queuectl.worker.process import keep_memory_private
     from queuectl.worker.signals import Signals
     from queuectl.worker.supervisor import Supervisor
 
     run_dir = make_private_dir(locate(url).run_dir)
+    keep_memory_private()
     events.subscribe(Log(SYSTEM_CLOCK, verbose=True))
     Supervisor(command, count, run_dir, SYSTEM_CLOCK, Signals(), own).run()
     # A worker may have crashed while we were stopping, and nobody else may be left to free its jobs.

@@ -10,6 +10,8 @@ from __future__ import annotations
 import errno
 import os
 
+from queuectl.paths import inside
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
@@ -31,7 +33,8 @@ RESCUE = b"r"  # a worker may have died
 _SUFFIX = ".bell"
 
 # A ring is only a hint. ENXIO: nobody reads it any more. EMFILE, ENFILE: no descriptor is left to ring with.
-_NOBODY_HEARS = (errno.ENXIO, errno.ENOENT, errno.EACCES, errno.EMFILE, errno.ENFILE)
+# ELOOP: a link, which is not ours and may lead to any file.
+_NOBODY_HEARS = (errno.ENXIO, errno.ENOENT, errno.EACCES, errno.EMFILE, errno.ENFILE, errno.ELOOP)
 
 
 def announce(store: Announcing, what: bytes) -> None:
@@ -57,7 +60,7 @@ def ring(run_dir: str, what: bytes) -> int:
 
 def _ring_one(path: str, what: bytes) -> bool:
     try:
-        fd = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError as error:
         # Bells of dead workers are removed by the rescuer, which knows whose they were; we only pass by.
         if error.errno in _NOBODY_HEARS:
@@ -75,7 +78,7 @@ def _ring_one(path: str, what: bytes) -> bool:
 
 
 def bell_path(run_dir: str, name: str) -> str:
-    return os.path.join(run_dir, name + _SUFFIX)
+    return inside(run_dir, name + _SUFFIX)
 
 
 class Bell:

@@ -10,7 +10,7 @@ How an error is printed is left to the command line.
     └── StoreError           3   the store cannot be used
         ├── StoreBusy        3   locked by somebody else; worth trying again
         ├── StoreAway        3   the server cannot be reached now
-        │   └── OutcomeUnknown  3   it went away before it confirmed a commit
+        │   └── OutcomeUnknown  3   it went away, or the disk failed, before a commit was confirmed
         ├── StoreReplaced    3   the file under us is not the one we opened
         ├── StoreCorrupt     3   not a database, or a damaged one
         ├── SchemaTooNew     3   written by a newer queuectl
@@ -83,7 +83,10 @@ class StoreAway(StoreError):
 
 
 class OutcomeUnknown(StoreAway):
-    """The server was lost before it confirmed a commit, and did not come back to be asked."""
+    """The server was lost before it confirmed a commit, and did not come back to be asked.
+
+    Or the disk failed at the end of one: what is in the log then may count for those who read it next.
+    """
 
     code = "outcome_unknown"
 

@@ -22,7 +22,7 @@ from queuectl.paths import make_private_dir
 from queuectl.store.messages import Worker
 from queuectl.upkeep.rescuer import rescue
 from queuectl.worker.process import daemon_environment
-from queuectl.worker.supervisor import supervisors
+from queuectl.worker.supervisor import missing, supervisors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ __all__ = [
     "Stopped",
     "Worker",
     "alike",
+    "crashing",
     "on_this_machine",
     "own_words",
     "refuse_taken",
@@ -160,7 +161,18 @@ def _await_workers(queue: Queue, process: subprocess.Popen[bytes], count: int, l
             break
         queue.wait_for_change(min(deadline, time.monotonic() + 0.2))
     process.terminate()  # or it would go on trying behind our back
+    if _is_full(log):  # so it cannot say it itself
+        raise QueuectlError("the workers did not start: the disk is full", "free some space, and start again")
     raise QueuectlError("the workers did not start", f"their log says why: {log}")
+
+
+def _is_full(log: str) -> bool:
+    from shutil import disk_usage  # rarely needed, and slow to import
+
+    try:
+        return disk_usage(os.path.dirname(log)).free == 0
+    except OSError:
+        return False
 
 
 class Stopped:
@@ -217,6 +229,11 @@ def stop_workers(
     # Always: one of them may have crashed on the way, and nobody else is left to free its jobs.
     rescue(store, settings, queue.clock.now())
     return Stopped(chosen, left)
+
+
+def crashing(queue: Queue) -> list[str]:
+    """What to tell of this machine's workers that do not stay up."""
+    return missing(queue.store.location.run_dir, [w.supervisor for w in living_workers(queue.store)])
 
 
 def ask_to_stop(queue: Queue, id: str, *, now: bool = False) -> Worker:

@@ -9,6 +9,8 @@ import os
 
 from queuectl.core.chunks import GAP, Chunk, unpack_some
 
+_LONGEST_NAME = 60  # two numbers of 64 bits, and room
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +19,14 @@ if TYPE_CHECKING:
 def log_name(seq: int, run: int) -> str:
     """The file of an attempt, relative to logs/. Made of numbers of ours, never of the job's id."""
     return f"{seq % 256:02x}/{seq}-{run}.log"
+
+
+def _is_ours(name: str) -> bool:
+    """Names come back from the store, where others may have written them, and are read and deleted."""
+    seq, _, run = name[3:].removesuffix(".log").partition("-")
+    if len(name) > _LONGEST_NAME or not (seq.isdecimal() and run.isdecimal()):
+        return False
+    return name == log_name(int(seq), int(run))
 
 
 def tail_name(name: str, number: int) -> str:
@@ -32,7 +42,9 @@ def delete_log(logs_dir: str, name: str) -> None:
 
 
 def segments(logs_dir: str, name: str) -> list[str]:
-    """The existing files of a log, in order."""
+    """The existing files of a log, in order. A name that is none of ours has no file, wherever it leads."""
+    if not _is_ours(name):
+        return []
     head = os.path.join(logs_dir, name)
     directory, base = os.path.split(head)
     try:
@@ -83,10 +95,10 @@ class LogReader:
 
     def _rest_of(self, path: str) -> Iterator[Chunk]:
         try:
-            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
             return
-        with open(fd, "rb") as file:
+        with open(fd, "rb") as file:  # of a pipe, this cannot be sought in: an error, and no waiting
             file.seek(self._offset)
             kept = b""
             while block := file.read(1 << 20):

@@ -87,7 +87,12 @@ def config_table() -> dict[str, object]:
     import tomllib
 
     try:
-        with open(path, "rb") as file:
+        # Without blocking: somebody could have put a pipe there.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            info = os.fstat(file.fileno())
+            if not stat.S_ISREG(info.st_mode) or info.st_uid not in (os.getuid(), 0):
+                # It says where the store is, and so whose commands are run.
+                raise InvalidInput(f"{path} is not a file of yours", "look into it, and move it away")
             return tomllib.load(file)
     except (OSError, ValueError) as error:  # not TOML, or not UTF-8
         raise InvalidInput(f"cannot read {path}: {error}", "correct it or move it away") from None
@@ -147,11 +152,18 @@ def make_private_dir(path: str) -> str:
     return path
 
 
+def inside(directory: str, name: str) -> str:
+    """The file of this name in a directory. One that was read from a store must not lead out of it."""
+    return os.path.join(directory, name.replace("/", "_").replace("\0", "_"))
+
+
 def make_parent_dir(location: Location) -> None:
     """The directory of the store's file: ours or new it is private, else it is left as it is."""
     parent = os.path.dirname(location.file)
     if parent == location.state_dir or not os.path.isdir(parent):
         make_private_dir(parent)
+    elif os.path.lexists(location.state_dir):
+        make_private_dir(location.state_dir)  # else whoever could put a link into it has chosen the file
 
 
 def _make_missing(path: str) -> None:
@@ -179,4 +191,19 @@ def _check_owner(path: str) -> None:
         # As root we would otherwise lock everybody out of /tmp.
         raise StoreError(f"{path} is shared with others", "choose a directory below it")
     if info.st_mode & 0o077 and info.st_uid == os.getuid():
+        if info.st_mode & 0o022:
+            _refuse_planted(path)
         os.chmod(path, 0o700)
+
+
+def _refuse_planted(path: str) -> None:
+    """Others could write here until now: what they left may be a store, or a link to a file of ours."""
+    with os.scandir(path) as entries:
+        for entry in entries:
+            info = entry.stat(follow_symlinks=False)
+            linked = info.st_nlink > 1 and not stat.S_ISDIR(info.st_mode)
+            if linked or info.st_uid not in (os.getuid(), 0):
+                raise StoreError(
+                    f"{path} was open to others, and {entry.name!r} in it is not ours alone",
+                    "remove it, or choose another place: QUEUECTL_HOME",
+                )

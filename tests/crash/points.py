@@ -17,6 +17,8 @@ BETWEEN_CLAIM_AND_FINISH = [
     "complete.before_commit",
     "complete.committed",
 ]
+# Close to those above, where the same must hold.
+BESIDE_THEM = ["run.pid_recorded", "report.noted", "report.settled"]
 OF_ARRIVING = ["register.before_commit", "register.committed"]
 OF_HEARTS = ["heartbeat.before", "heartbeat.before_commit", "heartbeat.committed", "heartbeat.after"]
 OF_LEAVING = ["forget.before_commit", "forget.committed"]
@@ -24,11 +26,13 @@ OF_RESCUERS = [
     "bury.before_commit",
     "bury.committed",
     "reap.selected",
+    "reap.killed",
     "finish.before_commit",
     "finish.committed",
     "reap.committed",
     *OF_LEAVING,
 ]
+OF_WORKERS_STOPPING = ["shutdown.drained", "shutdown.left"]
 OF_ENQUEUE = ["enqueue.before_commit", "enqueue.committed", "enqueue.acked"]
 OF_CHANGES = ["change.before_commit", "change.committed"]
 OF_SETTINGS = ["config.before_commit", "config.committed"]

@@ -15,6 +15,7 @@ from tests.crash.points import (
     OF_HEARTS,
     OF_LEAVING,
     OF_RESCUERS,
+    OF_WORKERS_STOPPING,
     armed,
     await_fire,
 )
@@ -22,11 +23,12 @@ from tests.site import Site
 from tests.stillness import is_stopped
 
 
-@pytest.mark.parametrize("point", OF_ARRIVING + BETWEEN_CLAIM_AND_FINISH)
-def test_a_worker_killed_at_any_step_loses_nothing(site: Site, point: str) -> None:
+@pytest.mark.parametrize("point", OF_ARRIVING)
+def test_a_worker_killed_while_it_arrives_loses_nothing(site: Site, point: str) -> None:
+    """For the steps between its claim and its result see test_links."""
     ids = [f"job{n}" for n in range(6)]
     put(site, *ids)
-    site.q("worker", "start", "--count", "1", "--concurrency", "2", env=armed(site, point))
+    site.supervise(concurrency=2, env=armed(site, point))
     settle(site)
     await_fire(site)
     check(site, ids)
@@ -37,7 +39,7 @@ def test_a_worker_killed_at_any_step_of_a_heartbeat_loses_nothing(site: Site, po
     """While its jobs run: the heart beats beside them, and may be later than short ones."""
     ids = [f"job{n}" for n in range(3)]
     put(site, *ids, command=RECORD + "until test -e fired; do sleep 0.02; done")
-    site.q("worker", "start", "--concurrency", "2", env=armed(site, point))
+    site.supervise(concurrency=2, env=armed(site, point))
     settle(site)
     check(site, ids)
 
@@ -50,7 +52,7 @@ def test_a_supervisor_killed_at_any_step_of_its_worker_loses_nothing(
     """The worker is held still at the step; then its supervisor is killed, alone or with it."""
     ids = [f"job{n}" for n in range(4)]
     put(site, *ids)
-    site.start(concurrency=2, env=armed(site, point, "stop"))
+    site.supervise(concurrency=2, env=armed(site, point, "stop"))
     worker = wait_until(
         lambda: next(filter(is_stopped, site.workers()), None), what="the worker to stand still"
     )
@@ -58,7 +60,7 @@ def test_a_supervisor_killed_at_any_step_of_its_worker_loses_nothing(
     os.kill(supervisor, signal.SIGKILL)
     if victims == "both":
         os.kill(worker, signal.SIGKILL)
-        site.start()
+        site.supervise()
     else:
         os.kill(worker, signal.SIGCONT)
     settle(site)
@@ -82,7 +84,7 @@ def test_the_job_runs_again_within_two_seconds(site: Site, point: str) -> None:
 def test_a_result_that_was_not_stored_is_run_again(site: Site) -> None:
     """At least once, and said so: the command had ended well, but nobody knew."""
     put(site, "twice")
-    site.q("worker", "start", env=armed(site, "run.exited"))
+    site.supervise(env=armed(site, "run.exited"))
     settle(site)
     assert runs(site)["twice"] == 2
     check(site, ["twice"])
@@ -108,7 +110,7 @@ def test_jobs_claimed_ahead_by_a_dead_worker_lose_no_attempt(site: Site) -> None
 def test_a_rescuer_that_dies_is_no_worse_than_none(site: Site, point: str) -> None:
     """A worker dies, and so does the one that was freeing its jobs."""
     put(site, "job", command=HANGS_ONCE)
-    site.start()
+    site.supervise()
     wait_until(lambda: runs(site)["job"] == 1, what="the first run")
     for pid in site.supervisors() + site.workers():
         os.kill(pid, 9)
@@ -118,10 +120,10 @@ def test_a_rescuer_that_dies_is_no_worse_than_none(site: Site, point: str) -> No
     check(site, ["job"])
 
 
-@pytest.mark.parametrize("point", OF_LEAVING)
+@pytest.mark.parametrize("point", OF_LEAVING + OF_WORKERS_STOPPING)
 def test_a_worker_that_dies_while_it_leaves_is_gone_all_the_same(site: Site, point: str) -> None:
     put(site, "job")
-    site.start(env=armed(site, point))
+    site.supervise(env=armed(site, point))
     settle(site)
     site.ok("worker", "stop")
     await_fire(site)

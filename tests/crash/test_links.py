@@ -2,45 +2,35 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from queuectl.core import states
 from queuectl.testing import wait_until
-from tests.crash.points import BETWEEN_CLAIM_AND_FINISH, armed, await_fire
+from tests.crash.checker import check, put, settle
+from tests.crash.points import BESIDE_THEM, BETWEEN_CLAIM_AND_FINISH, armed, await_fire
 from tests.site import Site
 
 
-def enqueue_graph(site: Site) -> None:
-    """A diamond with a tail, and one for the case of failure."""
-    jobs = [
-        {"id": "top", "command": "true"},
-        {"id": "left", "command": "true", "after": ["top"]},
-        {"id": "right", "command": "true", "after": ["top"]},
-        {"id": "bottom", "command": "true", "after": ["left", "right"]},
-        {"id": "tail", "command": "true", "after_any": ["bottom"]},
-        {"id": "sorry", "command": "true", "after_fail": ["top"]},
-    ]
-    file = site.work / "graph.jsonl"
-    file.write_text("".join(json.dumps(job) + "\n" for job in jobs))
-    site.ok("enqueue", "--file", str(file))
+def put_graph(site: Site) -> list[str]:
+    """A diamond with a tail, and one for the case of failure. Those that will run."""
+    put(site, "top")
+    put(site, "left", "right", after=["top"])
+    put(site, "bottom", after=["left", "right"])
+    put(site, "tail", after_any=["bottom"])
+    put(site, "sorry", after_fail=["top"])
+    return ["top", "left", "right", "bottom", "tail"]
 
 
-def is_settled(site: Site) -> bool:
-    with site.queue() as queue:
-        found = {job.id: job.state for job in queue.list()}
-    wanted = dict.fromkeys(("top", "left", "right", "bottom", "tail"), states.COMPLETED)
-    return found == {**wanted, "sorry": states.CANCELLED}
-
-
-@pytest.mark.parametrize("point", BETWEEN_CLAIM_AND_FINISH)
-def test_a_worker_killed_at_any_step_leaves_nobody_waiting(site: Site, point: str) -> None:
-    enqueue_graph(site)
-    site.ok("worker", "start", env=armed(site, point))
+@pytest.mark.parametrize("point", [*BETWEEN_CLAIM_AND_FINISH, *BESIDE_THEM])
+def test_a_worker_killed_at_any_step_loses_nothing_and_leaves_nobody_waiting(site: Site, point: str) -> None:
+    ids = put_graph(site)
+    alone = [f"job{n}" for n in range(3)]
+    put(site, *alone)
+    site.supervise(concurrency=2, env=armed(site, point))
     await_fire(site)
-    wait_until(lambda: is_settled(site), what="the whole graph", timeout=60)
-    site.ok("worker", "stop")
+    settle(site)
+    check(site, [*alone, *ids])
+    assert site.state("sorry") == states.CANCELLED
 
 
 @pytest.mark.parametrize("point", ["settle.before_commit", "settle.committed"])

@@ -237,6 +237,7 @@ class Proxy:
         if not any(ipaddress.ip_address(listen) in network for network in _OURS):
             raise ValueError(f"not an address for tests alone: {listen}")
         self.upstream = upstream
+        self.statements_seen = 0
         self.commits_seen = 0
         self.swallowed = 0
         self.delayed = 0  # those that the server has answered after their event
@@ -417,6 +418,7 @@ class Proxy:
             link.client.outbox += declined
             return
         sql = link.session.asked(message)
+        self.statements_seen += sql is not None
         if sql is not None and self._springs(link, sql):
             self._into_trap(link, message)
         else:

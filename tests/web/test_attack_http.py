@@ -99,6 +99,16 @@ CORPUS: dict[str, bytes] = {
     "tab": b"GET\t/\tHTTP/1.1\r\nHOST\r\n\r\nSMUGGLED",
     "method with a slash": b"G/T / HTTP/1.1\r\nHOST\r\n\r\nSMUGGLED",
     "method of eight bits": b"G\xc9T / HTTP/1.1\r\nHOST\r\n\r\nSMUGGLED",
+    "TE quoted": b'POST\r\nTransfer-Encoding: "chunked"\r\n\r\n0\r\n\r\nSMUGGLED',
+    "TE chunked twice": b"POST\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\nSMUGGLED",
+    "TE with a parameter": b"POST\r\nTransfer-Encoding: chunked;q=1\r\n\r\n0\r\n\r\nSMUGGLED",
+    "TE with a comma": b"POST\r\nTransfer-Encoding: chunked,\r\n\r\n0\r\n\r\nSMUGGLED",
+    "length with a blank inside": b"POST\r\nContent-Length: 0 0\r\n\r\nSMUGGLED",
+    "length with a point": b"POST\r\nContent-Length: 0.0\r\n\r\nSMUGGLED",
+    "length with a comma": b"POST\r\nContent-Length: 0,\r\n\r\nSMUGGLED",
+    "length with VT": b"POST\r\nContent-Length: \x0b0\r\n\r\nSMUGGLED",
+    "chunk size with a blank inside": b"POST\r\nTE\r\n\r\n0 0\r\n\r\nSMUGGLED",
+    "chunk size and a bare CR": b"POST\r\nTE\r\n\r\n0\rX\r\n\r\nSMUGGLED",
     "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 200 + b"\r\n\r\n",
     "huge header": b"GET / HTTP/1.1\r\nHOST\r\nX: " + b"a" * 100_000 + b"\r\n\r\nSMUGGLED",
     "many headers": b"GET / HTTP/1.1\r\nHOST\r\n" + b"X: y\r\n" * 9_000 + b"\r\nSMUGGLED",
@@ -134,7 +144,7 @@ def test_the_hidden_request_would_do_something(here: Server) -> None:
 
 @pytest.mark.parametrize("name", CORPUS)
 def test_what_can_be_read_in_two_ways_is_refused_and_closed(here: Server, name: str) -> None:
-    assert len(CORPUS) >= 50
+    assert len(CORPUS) >= 60
     before = count_jobs(here)
     answer = raw(here, written(here, CORPUS[name]))  # returns only when the server has closed
     found = statuses(answer)

@@ -62,6 +62,13 @@ def test_a_crash_loop_is_slowed_down(site: Workshop) -> None:
         "starting another in 2 s",
     ]
     assert site.log.count(" started, ") == 3
+    (supervisor,) = site.supervisors()
+    os.kill(supervisor, signal.SIGSTOP)  # or the next worker might be there while we ask
+    for words in (("status",), ("worker", "list")):
+        said = site.q(*words)
+        assert f"1 of the 1 workers of supervisor {supervisor} crashed" in said.stderr, said
+        assert "(3 crashes so far)" in said.stderr
+    os.kill(supervisor, signal.SIGCONT)
     # A stop does not wait for a worker that is not there.
     took = elapsed()
     site.ok("worker", "stop")

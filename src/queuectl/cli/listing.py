@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queuectl.cli.output import is_terminal, plural, print_json_array, print_table, say
+from queuectl.cli.output import clean, is_terminal, plural, print_json_array, print_table, say
 from queuectl.cli.selection import number
 from queuectl.core.states import PROCESSING
 from queuectl.errors import InvalidInput
@@ -53,7 +53,7 @@ def print_jobs(
         print_json_array(job.to_dict() for job in found)
     elif options.quiet:
         for job in found:
-            print(job.id)
+            print(clean(job.id))  # one line each, whoever wrote it
     elif (first := next(found, None)) is not None:
         print_table(header, (row(job) for job in _chain(first, found)), state_column=1)
     if by_default and found.total == SCREENFUL:

@@ -216,12 +216,12 @@ def _unknown(command: str) -> InvalidInput:
 
 
 def _print_error(error: QueuectlError, words: list[str]) -> None:
-    from queuectl.cli.output import clean
+    from queuectl.cli.output import clean, clean_lines
 
     if "--debug" in words or os.environ.get("QUEUECTL_DEBUG"):
         import traceback
 
-        traceback.print_exc()
+        sys.stderr.write(clean_lines(traceback.format_exc()))
     sys.stdout.flush()
     if "--json" in words:
         import json

@@ -57,7 +57,7 @@ def finish(queue: Queue, stored: Stored, options: argparse.Namespace) -> int:
     if not stored.read:
         say("note: there is no input")
     if options.quiet:
-        sys.stdout.writelines(f"{job.id}\n" for job in every_job(queue, stored.jobs))
+        sys.stdout.writelines(f"{clean(job.id)}\n" for job in every_job(queue, stored.jobs))
     elif not options.json:
         # What jobs print is data then, and this is not.
         (say if options.printing else print)(_summary(stored, options))

@@ -80,8 +80,11 @@ def paint(text: str, state: str) -> str:
 
 
 def say(text: str) -> None:
-    """A sentence for the person at the keyboard; never mixed with data."""
-    sys.stderr.write(text + "\n")
+    """A sentence for the person at the keyboard; never mixed with data.
+
+    A name in it may come from another machine, so it is made safe here and not by each who has one to tell.
+    """
+    sys.stderr.write((text if text.isascii() and text.isprintable() else clean_lines(text)) + "\n")
 
 
 def print_json(value: object) -> None:

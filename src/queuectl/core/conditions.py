@@ -213,6 +213,8 @@ def _text(value: object, what: str) -> str:
         raise InvalidInput(
             f"{what} contains a lone surrogate, which is not text", "use valid UTF-8"
         ) from None
+    if value.endswith(" "):  # MySQL would take it for the same without
+        raise InvalidInput(f"{what} ends with a blank", "leave that out")
     return value
 
 

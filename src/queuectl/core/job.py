@@ -169,18 +169,18 @@ class Job:
         return self.tags.strip(",").split(",") if self.tags else []
 
     def environment(self) -> dict[str, str]:
-        return dict(json.loads(self.env)) if self.env else {}
+        return _object(self.env) if self.env else {}
 
     def rule(self, name: str) -> Any:
         """One of its exit-code sets or process limits; None if it has none."""
-        return json.loads(self.rules).get(name) if self.rules else None
+        return _object(self.rules).get(name) if self.rules else None
 
     def to_dict(self) -> dict[str, object]:
         """The job as every interface shows it: ISO times, durations in seconds."""
         return {
             "id": self.id,
             "command": self.command,
-            "argv": json.loads(self.argv) if self.argv else None,
+            "argv": _list(self.argv) if self.argv else None,
             "queue": self.queue,
             "state": self.state,
             "priority": self.priority,
@@ -210,8 +210,8 @@ class Job:
 
     def _conditions(self) -> dict[str, object]:
         """When and how it may run; what nobody has set is left out."""
-        rules = json.loads(self.rules) if self.rules else {}
-        if "cpu_time" in rules:
+        rules = _object(self.rules) if self.rules else {}
+        if isinstance(rules.get("cpu_time"), int):
             rules["cpu_time"] = seconds(rules["cpu_time"])
         shown = {
             **rules,
@@ -225,6 +225,23 @@ class Job:
             "progress_text": self.progress_text,
         }
         return {name: value for name, value in shown.items() if value is not None}
+
+
+def _object(text: str) -> dict[str, Any]:
+    """JSON that was damaged in the store is shown as none, or one such job would hide all the others."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _list(text: str) -> list[Any] | None:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, list) else None
 
 
 # The order of columns in every SELECT of a whole job; `job_from_row` relies on it.

@@ -5,6 +5,8 @@ Reading text is left to `times`. A zone of None is the machine's own, here and e
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from queuectl.errors import InvalidInput
 
 TYPE_CHECKING = False
@@ -34,15 +36,21 @@ def find_zone(name: str) -> tzinfo:
 
 
 def _unknown(name: str) -> InvalidInput:
-    from zoneinfo import available_timezones
-
-    known = {key.lower(): key for key in available_timezones()}
+    known = _known()
     hint = "Write a zone as Area/City (Europe/Berlin), UTC, or an offset (+01:00)."
     if not known:
         hint = "This machine has no time zone database: install the Python package tzdata."
     elif "/" in name and name.lower() in known:
         hint = f"Did you mean {known[name.lower()]}?"
     return InvalidInput(f"time zone {name[:64]!r} is not known", hint)
+
+
+@lru_cache(maxsize=1)  # it opens some 600 files: too much work for each of somebody's thousand mistakes
+def _known() -> dict[str, str]:
+    """The names of all zones, by how they look in small letters."""
+    from zoneinfo import available_timezones
+
+    return {key.lower(): key for key in available_timezones()}
 
 
 def wall_clock(ms: int, zone: tzinfo | None) -> datetime:

@@ -1,4 +1,5 @@
 """The kept counts are put in order: mended where somebody else has changed jobs, and cleared of what is over.
+So are waits that a clock has made longer.
 
 Keeping and reading them is left to `tallies`, minutes that have passed to `history`. All of this may be done
 while others go on.
@@ -35,6 +36,29 @@ class Bookkeeping:
             return len(rows)
 
         return self._db.write("recount", body)
+
+    def shorten_waits(self, now: int, slack_ms: int) -> int:
+        """Failed jobs that failed later than now, by a clock that was set back since, wait no longer from now
+        on than they had to wait at all. How many there were."""
+        late = "state IN ('scheduled', 'failed') AND state = 'failed' AND run_at > ? AND updated_at > ?"
+        values = now + slack_ms, now + slack_ms
+        total = 0
+        while rows := self._db.all(f"SELECT seq FROM jobs WHERE {late} LIMIT {_CHUNK}", values):
+            these, seqs = self._db.dialect.these("seq", [row[0] for row in rows])
+            total += self._shorten(f"{these} AND {late}", (*seqs, *values), now)
+        return total
+
+    def _shorten(self, condition: str, values: Sequence[object], now: int) -> int:
+        def body(earlier: int | None) -> int:
+            # The run time comes first, as it needs the old time of the change: MySQL assigns in this order.
+            changed = self._db.run(
+                "UPDATE jobs SET run_at = ? + CASE WHEN run_at > updated_at THEN run_at - updated_at "
+                f"ELSE 0 END, updated_at = ? WHERE {condition}",
+                (now, now, *values),
+            )
+            return changed or earlier or 0
+
+        return self._db.write("shorten", body)
 
     def tidy(self) -> None:
         """Have no rows for queues without jobs."""

@@ -21,6 +21,7 @@ class Dialect:
     keep = ""  # one row against being changed; others may keep it as well
     claim_from = "jobs"
     due_from = "jobs"
+    timed = "state IN ('scheduled', 'failed') AND "  # SQLite uses the index only if it sees its condition
     walk_from = "jobs NOT INDEXED"  # in the order in which they came
     kind_from = "jobs"  # those of one state and queue
     number = "+seq"  # in words by which no engine takes to a walk along all jobs

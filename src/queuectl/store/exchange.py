@@ -41,11 +41,7 @@ def _pending_queue(dialect: Dialect, *, more: str = "", last: bool = False) -> s
 @lru_cache(maxsize=4)
 def _look(dialect: Dialect) -> str:
     seeks = [
-        # Both conditions: only with the index's own one does SQLite use it.
-        *(
-            f"SELECT min(run_at) FROM jobs WHERE state IN ('scheduled', 'failed') AND state = '{state}'"
-            for state in states.TIMED
-        ),
+        *(f"SELECT min(run_at) FROM jobs WHERE {dialect.timed}state = '{state}'" for state in states.TIMED),
         _pending_queue(dialect),
         _pending_queue(dialect, last=True),
         "SELECT min(needs) FROM jobs WHERE state = 'pending' AND needs IS NOT NULL",

@@ -53,6 +53,7 @@ class ReadOnlyConnection(SqliteConnection):
             self._db = apsw.Connection(address, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
             self._db.set_busy_timeout(_BUSY_MS)
             self._db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+            self._db.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
             self._pragma("schema_version")  # the first look into the file: it may be none of SQLite's
         except apsw.Error as error:
             raise translate(error, file) from error
@@ -184,7 +185,19 @@ def schema(db: SqliteConnection) -> list[Finding]:
                 else "restore a backup",
             )
         )
+    found += [_planted(db, kind, name) for name, (kind, _) in there.items() if kind in ("trigger", "view")]
     return found or [Finding(OK, "indexes", f"all {len(wanted)} tables and indexes are there")]
+
+
+def _planted(db: SqliteConnection, kind: str, name: str) -> Finding:
+    drop = f"DROP {kind.upper()} " + '"' + name.replace('"', '""') + '"'
+    return Finding(
+        PROBLEM,
+        "tables",
+        f"{kind} {name} is not queuectl's",
+        why="queuectl does not execute it, but other programs do, and whoever made it can add jobs as well",
+        mend=f"sqlite3 {quoted(db.file)} {quoted(drop)}",
+    )
 
 
 def _wanted() -> dict[str, tuple[str, str]]:

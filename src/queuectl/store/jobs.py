@@ -151,7 +151,7 @@ class JobWrites(Intake, Exchanges):
 
     def _delete(self, condition: str, values: Sequence[object], limit: int) -> tuple[int, list[str]]:
         db = self.connection
-        logs: dict[str, None] = {}
+        logs: dict[str, object] = {}  # the job of each
 
         def body(earlier: int | None) -> int:
             found = db.all(
@@ -159,6 +159,7 @@ class JobWrites(Intake, Exchanges):
                 f"WHERE {condition} LIMIT ?{db.dialect.hold}",
                 (*values, limit),
             )
+            self._leave_out_logs_of_others(logs)
             if found:
                 these, seqs = f"({marks(found)})", [row[0] for row in found]
                 waiting = self._look()
@@ -166,10 +167,10 @@ class JobWrites(Intake, Exchanges):
                     from queuectl.store.links import Links
 
                     Links(db).forget(seqs)
-                for (log,) in db.all(
-                    f"SELECT log FROM attempts WHERE job_seq IN {these} AND log IS NOT NULL", seqs
+                for log, seq in db.all(
+                    f"SELECT log, job_seq FROM attempts WHERE job_seq IN {these} AND log IS NOT NULL", seqs
                 ):
-                    logs[str(log)] = None
+                    logs[str(log)] = seq
                 db.run(f"DELETE FROM attempts WHERE job_seq IN {these}", seqs)
                 db.run(f"DELETE FROM jobs WHERE seq IN {these}", seqs)
                 db.tally.went((queue, state) for *_, queue, state in found)
@@ -181,3 +182,13 @@ class JobWrites(Intake, Exchanges):
             return max(len(found), earlier or 0)
 
         return db.write("change", body), list(logs)
+
+    def _leave_out_logs_of_others(self, logs: dict[str, object]) -> None:
+        """An earlier run that was undone has named logs of jobs which may be claimed or changed by now."""
+        seqs = list(dict.fromkeys(logs.values()))
+        if not seqs:
+            return
+        rows = self.connection.all(f"SELECT seq FROM jobs WHERE seq IN ({marks(seqs)})", seqs)
+        there = {row[0] for row in rows}
+        for log in [log for log, seq in logs.items() if seq in there]:
+            del logs[log]

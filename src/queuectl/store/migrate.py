@@ -8,11 +8,20 @@ from __future__ import annotations
 
 import os
 
-from queuectl.errors import SchemaTooNew
+from queuectl.errors import SchemaTooNew, StoreCorrupt
 from queuectl.failpoints import failpoint
 from queuectl.store.sqlite_connection import APPLICATION_ID, SqliteConnection
 
 LATEST = 4
+
+OUR_TABLES = (
+    "jobs", "attempts", "workers", "config", "dependencies", "unsettled", "queues", "job_groups", "schedules",
+    "tallies", "history",
+)  # fmt: skip
+
+
+_SHAPES = f"""SELECT name, type, strict FROM pragma_table_list
+    WHERE schema = 'main' AND name IN ({", ".join("?" * len(OUR_TABLES))})"""
 
 
 def schema_version(connection: SqliteConnection) -> int:
@@ -22,8 +31,15 @@ def schema_version(connection: SqliteConnection) -> int:
 def migrate(connection: SqliteConnection, *, latest: int = LATEST, directory: str | None = None) -> int:
     """Apply what is missing; returns the version that was found."""
     found = schema_version(connection)
+    if found:
+        _refuse_foreign_tables(connection)
     if found == latest:
         return found
+    if found < 0:
+        raise StoreCorrupt(
+            f"{connection.file} is damaged: its schema version is {found}",
+            "nothing was changed; restore a backup, or choose another file with --db",
+        )
     if found > latest:
         raise SchemaTooNew(
             f"{connection.file} was written by a newer queuectl (schema {found}, this one knows {latest})",
@@ -38,6 +54,16 @@ def migrate(connection: SqliteConnection, *, latest: int = LATEST, directory: st
         backup = f"{connection.file}.before-v{latest}" if found and number == found + 1 else None
         _apply(connection, number, script, backup)
     return found
+
+
+def _refuse_foreign_tables(connection: SqliteConnection) -> None:
+    """Ours are STRICT: what is read from them has the type that it should have. A crafted file may differ."""
+    for name, kind, strict in connection.all(_SHAPES, OUR_TABLES):
+        if kind != "table" or not strict:
+            raise StoreCorrupt(
+                f"{connection.file}: {kind} {str(name)[:60]!r} is not as queuectl made it",
+                "do not use this file; restore a backup, or choose another one with --db",
+            )
 
 
 def _apply(connection: SqliteConnection, number: int, script: str, backup: str | None) -> None:

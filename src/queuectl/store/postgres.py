@@ -50,6 +50,9 @@ class PostgresDialect(Dialect):
     walk_from = "jobs"
     number = "seq + 0"
     take = " FOR UPDATE SKIP LOCKED"
+    # Of two conditions on one column it expects next to no rows: until its statistics have heard of a flood
+    # of jobs, it reads and sorts all of them to find the first.
+    timed = ""
     hold = " FOR UPDATE"
     keep = " FOR SHARE"
     # It does not see, as the others do, that rows without needs are one place of the index, and would sort.

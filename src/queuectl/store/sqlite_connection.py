@@ -29,8 +29,8 @@ APPLICATION_ID = 0x51435431  # "QCT1"
 _OLDEST_ENGINE = (3, 51, 3)
 
 
-# What apsw raises for text that is no text (lone surrogates, from bytes on a command line).
-_DRIVER_ERRORS = (apsw.Error, UnicodeEncodeError)
+# Also what apsw raises for text that is no text: from bytes on a command line, or in a damaged file.
+_DRIVER_ERRORS = (apsw.Error, UnicodeError)
 
 _MANY = 100  # rows: by fewer, little is gained
 
@@ -63,6 +63,9 @@ class SqliteConnection:
         db = self._db
         db.set_busy_timeout(self._busy_ms)
         db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        # We have none: one in the file would change jobs behind our back, or make them up.
+        db.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        db.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
         # Before anything that leaves a trace: setting the journal mode rewrites the file's head.
         self._refuse_foreign()
         # Closing must stay cheap: a checkpoint at every `enqueue` would cost three more fsyncs.
@@ -90,6 +93,9 @@ class SqliteConnection:
             raise StoreCorrupt(
                 f"{self.file} is a database of another program", "choose another file with --db"
             )
+        # The smallest page. SQLite takes less than that for nothing, and would begin anew.
+        if 0 < os.stat(self.file).st_size < 512:
+            raise StoreCorrupt(f"{self.file} is damaged or not a database: it was cut off")
 
     def _pragma(self, name: str) -> int:
         return int(str(self._db.execute(f"PRAGMA {name}").get))
@@ -169,7 +175,7 @@ class SqliteConnection:
             raise self._failure(error, before) from error
         return self._db.total_changes() - before
 
-    def _failure(self, error: apsw.Error | UnicodeEncodeError, before: int) -> QueuectlError:
+    def _failure(self, error: apsw.Error | UnicodeError, before: int) -> QueuectlError:
         translated = _translated(error, self.file)
         if isinstance(translated, Clash):
             translated.done = self._db.total_changes() - before
@@ -182,7 +188,7 @@ class SqliteConnection:
             raise _translated(error, self.file) from error
 
     def write(self, point: str, body: Callable[[T | None], T]) -> T:
-        """Run `body` in a transaction. What became of its commit is always known here, so it runs once."""
+        """Run `body` in a transaction, once: only a failing disk leaves open what became of its commit."""
         with self.transaction(point):
             self.tally.clear()
             result = body(None)
@@ -240,7 +246,7 @@ class SqliteConnection:
             self._db.execute("COMMIT")
         except apsw.Error as error:
             self.rollback()
-            raise _translated(error, self.file) from error
+            raise _translated(error, self.file, committing=True) from error
 
     def rollback(self) -> None:
         if self._db.in_transaction:
@@ -306,10 +312,10 @@ class Transaction:
         failpoint(self._point + ".committed")
 
 
-def _translated(error: apsw.Error | UnicodeEncodeError, file: str) -> QueuectlError:
+def _translated(error: apsw.Error | UnicodeError, file: str, *, committing: bool = False) -> QueuectlError:
     from queuectl.store.sqlite_errors import translate
 
-    return translate(error, file)
+    return translate(error, file, committing=committing)
 
 
 def check_engine() -> None:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import apsw
 
-from queuectl.errors import InvalidInput, QueuectlError, StoreBusy, StoreCorrupt, StoreError
+from queuectl.errors import (
+    InvalidInput,
+    OutcomeUnknown,
+    QueuectlError,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+)
 from queuectl.store.connection import Clash
 
 _UNIQUENESS = (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY)
 
 
-def translate(error: apsw.Error | UnicodeEncodeError, file: str) -> QueuectlError:
+def translate(error: apsw.Error | UnicodeError, file: str, *, committing: bool = False) -> QueuectlError:
     if isinstance(error, UnicodeEncodeError):
         return InvalidInput(f"{error.object[:64]!r} is not text", "use valid UTF-8")
     if isinstance(error, apsw.ConstraintError) and _extended_code(error) in _UNIQUENESS:
@@ -20,7 +27,7 @@ def translate(error: apsw.Error | UnicodeEncodeError, file: str) -> QueuectlErro
             f"the database is locked by another process ({file})",
             "try again; if it stays so, see who holds it: fuser " + file,
         )
-    if isinstance(error, apsw.NotADBError | apsw.CorruptError):
+    if isinstance(error, apsw.NotADBError | apsw.CorruptError | UnicodeError):
         return StoreCorrupt(
             f"{file} is damaged or not a database ({error})",
             "nothing was changed; restore a backup, or choose another file with --db",
@@ -31,6 +38,13 @@ def translate(error: apsw.Error | UnicodeEncodeError, file: str) -> QueuectlErro
         return StoreError(
             f"cannot open {file} for writing ({error})",
             "check its permissions, or choose another file with --db",
+        )
+    if committing and isinstance(error, apsw.IOError):
+        # All of it may stand in the log, only its way to the disk failed. Nobody sees it now; but whoever
+        # reads the log anew, because all others have closed it, takes it for stored.
+        return OutcomeUnknown(
+            f"the disk failed at the very end: whether it was stored is not known: {error} ({file})",
+            "look with queuectl list, or do the same again with the same --id and --if-exists skip",
         )
     return StoreError(f"the database failed: {error} ({file})", "nothing was stored")
 

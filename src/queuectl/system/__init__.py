@@ -27,6 +27,7 @@ if sys.platform == "linux" and os.environ.get("QUEUECTL_PORTABLE") != "1":
     from queuectl.system.linux import (
         available_memory,
         become_subreaper,
+        birth_mark,
         boot_id,
         filesystem_type,
         identify,
@@ -40,6 +41,7 @@ else:
     from queuectl.system.portable import (
         available_memory,
         become_subreaper,
+        birth_mark,
         boot_id,
         filesystem_type,
         identify,
@@ -60,6 +62,7 @@ __all__ = [
     "Identity",
     "available_memory",
     "become_subreaper",
+    "birth_mark",
     "boot_id",
     "detached_spawn_options",
     "filesystem_type",

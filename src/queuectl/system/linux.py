@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _PR_SET_CHILD_SUBREAPER = 36
+_BIRTHS = 2**31 - 1
 
 
 def boot_id() -> str:
@@ -52,6 +53,15 @@ def identify(pid: int | None = None) -> Identity | None:
         boot=boot_id(),
         namespace=procfs.pid_namespace(),
     )
+
+
+def birth_mark(pid: int) -> int:
+    """31 bits of when that process began, never 0; 0 if that cannot be told."""
+    try:
+        seen = procfs.stat(pid)
+    except OSError:  # no descriptor left
+        return 0
+    return 0 if seen is None else int(seen.start) % _BIRTHS + 1
 
 
 def liveness(identity: Identity, same_host: bool = False) -> str:

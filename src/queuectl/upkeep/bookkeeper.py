@@ -25,6 +25,8 @@ class Bookkeeper:
         self._minute = minute
         if self._tidy_at is None:
             self._tidy_at = now + _TIDY_MS
+        elif self._tidy_at > now + _TIDY_MS:
+            self._tidy_at = now + _TIDY_MS  # the clock went back
         elif now >= self._tidy_at and store.history().fold(now):  # else it goes on at the next heartbeat
             store.bookkeeping().tidy()
             self._tidy_at = now + _TIDY_MS

@@ -28,7 +28,8 @@ class Purger:
             states.CANCELLED: settings.keep_cancelled,
             states.DEAD: settings.keep_dead,
         }
-        if now < self._next or not any(keep.values()):
+        # Earlier than it could have been set: the clock went back.
+        if self._next - _EVERY_MS <= now < self._next or not any(keep.values()):
             return
         self._next = now + _EVERY_MS
         for state, age in keep.items():

@@ -18,6 +18,7 @@ from queuectl.core.outcome import Outcome
 from queuectl.events import emit
 from queuectl.failpoints import failpoint
 from queuectl.logfiles import log_name
+from queuectl.paths import inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,20 +83,24 @@ def _after(workers: Sequence[Worker], id: str | None) -> Sequence[Worker]:
 
 def _free(worker: Worker, store: Store, settings: Settings, now: int) -> int:
     run_dir = store.location.run_dir
+    ledger = inside(run_dir, worker.id + ".ledger")
     jobs = store.claimed_by(worker.id)
-    pids = _started(os.path.join(run_dir, worker.id + ".ledger"), worker)
+    started = _started(ledger, worker)
     if _was_here(worker):
         # Before anybody may run them again, what is left of their processes is gone.
-        _kill_remains(jobs, pids or {}, worker.session)
-    reports = [decide(job, _verdict(job, pids, worker, store, now), settings.policy, now=now) for job in jobs]
+        _kill_remains(jobs, started if started and _saw_our_numbers(worker) else {}, worker.session)
+    failpoint("reap.killed")
+    reports = [
+        decide(job, _verdict(job, started, worker, store, now), settings.policy, now=now) for job in jobs
+    ]
     stale = store.finish(reports, worker.id, worker.host, now)
     failpoint("reap.committed")
     store.forget(worker.id)
-    for path in (doorbell.bell_path(run_dir, worker.id), os.path.join(run_dir, worker.id + ".ledger")):
+    for path in (doorbell.bell_path(run_dir, worker.id), ledger):
         try:
             os.unlink(path)
-        except FileNotFoundError:
-            pass
+        except OSError:
+            pass  # it is gone; or the id is none of ours, and no name for a file: the others must be freed
     freed = len(reports) - len(stale)
     emit("worker.rescued", worker=worker.id, jobs=freed)
     doorbell.announce(store, doorbell.JOB)
@@ -107,8 +112,16 @@ def _was_here(worker: Worker) -> bool:
     return system.Identity.decode(worker.identity).boot == system.boot_id()
 
 
-def _verdict(job: Job, pids: dict[int, int] | None, worker: Worker, store: Store, now: int) -> Outcome:
-    if pids is not None and job.seq not in pids:
+def _saw_our_numbers(worker: Worker) -> bool:
+    """Whether the pids that it noted mean the same to us: in another container they are other processes."""
+    own, theirs = system.identify(), system.Identity.decode(worker.identity)
+    return own is not None and own.namespace != "" and theirs.namespace == own.namespace
+
+
+def _verdict(
+    job: Job, started: dict[int, _Started] | None, worker: Worker, store: Store, now: int
+) -> Outcome:
+    if started is not None and job.seq not in started:
         return Outcome(kinds.UNSTARTED, finished_at=now)
     outcome = Outcome(kinds.LOST, started_at=job.started_at, finished_at=now)
     outcome.error = f"its worker {worker.id} died"
@@ -123,8 +136,8 @@ def _verdict(job: Job, pids: dict[int, int] | None, worker: Worker, store: Store
     return outcome
 
 
-def _started(path: str, worker: Worker) -> dict[int, int] | None:
-    """The jobs that a worker had started, with their pids; None if that cannot be told."""
+def _started(path: str, worker: Worker) -> dict[int, _Started] | None:
+    """The jobs that a worker had started, with their processes; None if that cannot be told."""
     if not _was_here(worker):
         return None  # the file survives a killed worker, not a power loss
     try:
@@ -133,10 +146,28 @@ def _started(path: str, worker: Worker) -> dict[int, int] | None:
     except OSError:
         return None
     pairs = struct.iter_unpack("<qq", data[: len(data) // 16 * 16])
-    return {seq: pid for seq, pid in pairs if seq}
+    return {seq: _Started(process) for seq, process in pairs if seq}
 
 
-def _kill_remains(jobs: Sequence[Job], pids: dict[int, int], session: int) -> None:
+class _Started:
+    """The process of a job, as the ledger of its worker tells."""
+
+    __slots__ = ("birth", "pid")
+
+    def __init__(self, noted: int) -> None:
+        pid = noted & 0x7FFFFFFF
+        self.pid = (
+            pid if pid > 1 else 0
+        )  # 0: it was about to be started. 1 is no command: the file is damaged
+        self.birth = noted >> 32 & 0x7FFFFFFF  # 0: it had only just begun
+
+
+def _is_another(process: _Started) -> bool:
+    """Whether its number means a stranger now. Then it was free in between: none of its group is left."""
+    return process.birth != 0 and system.birth_mark(process.pid) not in (0, process.birth)
+
+
+def _kill_remains(jobs: Sequence[Job], started: dict[int, _Started], session: int) -> None:
     deadline = time.monotonic() + _KILL_WITHIN
     while True:
         left: set[int] = set()
@@ -144,10 +175,10 @@ def _kill_remains(jobs: Sequence[Job], pids: dict[int, int], session: int) -> No
             for found in system.kin_of_many([job.token for job in jobs]).values():
                 left.update(found)
         for job in jobs:
-            pid = pids.get(job.seq)
-            if pid and system.group_alive(pid):
+            leader = started.get(job.seq)
+            if leader and leader.pid and system.group_alive(leader.pid) and not _is_another(leader):
                 # Without its token in the environment it still is in its group and in our session.
-                left.update(system.kin(job.token, pid, session))
+                left.update(system.kin(job.token, leader.pid, session))
         if not left or time.monotonic() > deadline:
             return
         system.kill_pids(left, signal.SIGKILL)

@@ -27,6 +27,7 @@ LIVE_AFTER = 0.25  # seconds until output of a running job is written where `log
 _CHECK = 0.02  # how often a dying tree is looked at
 _GIVE_UP = 10.0  # after KILL; a process stuck in the kernel must not block a slot for ever
 _READ = 65536
+_CLOCK_WAS_SET_MS = 1_000  # the two clocks differ by more than they do by themselves
 
 
 class Child:
@@ -148,14 +149,20 @@ class Child:
     def ended(self, status: int, usage: resource.struct_rusage, now: float, now_ms: int) -> None:
         self.status = status
         self._usage = usage
-        self.ended_at = now
-        self._finished_at = now_ms
+        self._end_at(now, now_ms)
 
     def give_up(self, now: float, now_ms: int) -> None:
         """It does not end whatever we do; its slot is needed."""
         if self.status is None:
-            self.ended_at = now
-            self._finished_at = now_ms
+            self._end_at(now, now_ms)
+
+    def _end_at(self, now: float, now_ms: int) -> None:
+        """It took as long as the monotonic clock says, also if the other one was set meanwhile."""
+        self.ended_at = now
+        self._finished_at = now_ms
+        took = round((now - self.began) * 1000)
+        if abs(now_ms - self.started_at - took) > _CLOCK_WAS_SET_MS:
+            self.started_at = now_ms - took
 
     def gone(self, now: float) -> bool:
         """Whether the attempt is over: the command, and if we are ending it, its whole tree."""

@@ -16,6 +16,7 @@ from queuectl.core.lifecycle import decide
 from queuectl.core.outcome import Outcome
 from queuectl.errors import OutcomeUnknown, StoreError
 from queuectl.events import emit
+from queuectl.failpoints import failpoint
 from queuectl.store.messages import Ask
 from queuectl.worker.ahead import Pace
 from queuectl.worker.stock import Stock
@@ -107,6 +108,7 @@ class Desk:
             self._first_report = self._clock.monotonic()
         self.reports.append((report, index))
         emit("job.ended", job=job, report=report)
+        failpoint("report.noted")
 
     def give_back(self) -> None:
         """Claimed but not started: as if nothing had happened."""
@@ -267,6 +269,8 @@ class Desk:
         self._failures = 0
         self._unanswered = None
         self._settle(handed_in, answer.stale, me)
+        if handed_in:
+            failpoint("report.settled")
         if answer.ring:
             doorbell.announce(self._store, doorbell.JOB)
         if ask is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 
+from queuectl import system
 from queuectl.core import outcome as kinds
 from queuectl.core.exit_codes import EX_TEMPFAIL
 from queuectl.core.outcome import Outcome
@@ -54,6 +55,10 @@ class Shortage(Exception):
     """The machine has no room for another process now."""
 
 
+class TooLate(Exception):
+    """Others may have the job by now."""
+
+
 class Executor:
     """Children by pid. `poll` is shared with the loop, which hands us the events of our pipes."""
 
@@ -82,12 +87,19 @@ class Executor:
     def __len__(self) -> int:
         return len(self._children)
 
-    def start(self, job: Job) -> Ended | None:
-        """Start a job; the result is not None if it could not be started and that was its own fault."""
+    def start(self, job: Job, before: float = NEVER) -> Ended | None:
+        """Start a job; the result is not None if it could not be started and that was its own fault.
+
+        `before`: from then on it may be somebody else's. Looked at last of all, as we may have stood still.
+        """
         told = None if job.needs is None else self._take_pieces(job)
         index = self._ledger.mark(job.seq)
         failpoint("run.marked")
         now = self._clock.monotonic()
+        if now >= before:
+            self._give_pieces(job)
+            self._ledger.clear(index)
+            raise TooLate
         try:
             pid, launch = self._launcher.start(job, told)
         except OSError as error:
@@ -102,6 +114,7 @@ class Executor:
             return Ended(job, self._not_started(str(error)), index, 0.0)
         failpoint("run.spawned")
         self._ledger.started(index, job.seq, pid)
+        failpoint("run.pid_recorded")
         child = Child(job, pid, launch.pipes, self._make_output, index)
         child.confinement = launch.confinement
         child.began = now
@@ -151,6 +164,7 @@ class Executor:
         That saves a third of the loop's work for each of them (docs/adr/0007). Where more commands run than
         there are cores, each of them takes longer, and may.
         """
+        self._ledger.started(child.index, child.job.seq, child.pid, system.birth_mark(child.pid))
         child.watch()
         for fd in child.fds:
             self._poll.register(fd, READABLE)

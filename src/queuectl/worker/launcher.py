@@ -11,8 +11,9 @@ import os
 
 from queuectl import system
 from queuectl.worker import retry_after
+from queuectl.worker.expendable import Expendable
 from queuectl.worker.pipes import Pipes
-from queuectl.worker.spawn import candidates, make_spawner
+from queuectl.worker.spawn import CannotStart, candidates, make_spawner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,15 @@ if TYPE_CHECKING:
 
 _OURS = (b"QUEUECTL_JOB_ID", b"QUEUECTL_ATTEMPT", b"QUEUECTL_QUEUE", b"PWD", retry_after.VARIABLE)
 _TOKEN = system.TOKEN_VARIABLE.encode()
+
+
+# By what is no command: JSON that is none, a word that is a number, a NUL byte. All that we store was
+# checked, so somebody else wrote it; it must not take the worker along, and with it every other job.
+_DAMAGE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
+
+
+def _damaged(error: Exception) -> CannotStart:
+    return CannotStart(f"its fields in the store are damaged ({error})")
 
 
 class Launch:
@@ -67,6 +77,7 @@ class Launcher:
         self._home_dir = os.getcwd()
         self._home_entry = b"PWD=" + os.fsencode(self._home_dir)
         self._spawner = make_spawner()
+        self._expendable = Expendable()
         self._prepared: dict[int, Launch] = {}  # by the identity of their jobs
 
     def prepare(self, jobs: list[Job]) -> None:
@@ -84,6 +95,8 @@ class Launcher:
             if key not in prepared:
                 try:
                     prepared[key] = self._ready(job)
+                except CannotStart:
+                    continue
                 except OSError:
                     return  # no room for pipes now; what is to be said about that is said at the start
 
@@ -96,14 +109,22 @@ class Launcher:
         try:
             if self.tell is not None:
                 launch.environment = _overlay(launch.environment, self.tell(job))
-            if job.rules is not None:
-                self._confine(launch)
-            pid = self._spawner.spawn(launch, job.cwd or self._home_dir)
+            pid = self._spawn(launch)
         except BaseException:
             launch.discard()
             raise
         launch.started()
         return pid, launch
+
+    def _spawn(self, launch: Launch) -> int:
+        job = launch.job
+        try:
+            if job.rules is not None:
+                self._confine(launch)
+            with self._expendable:
+                return self._spawner.spawn(launch, job.cwd or self._home_dir)
+        except _DAMAGE as error:
+            raise _damaged(error) from None
 
     def _confine(self, launch: Launch) -> None:
         from queuectl.worker.limits import Confiner, limits_of
@@ -115,6 +136,12 @@ class Launcher:
             self._confiner.confine(launch, limits, _TOKEN + b"=" + launch.job.token.encode())
 
     def _ready(self, job: Job, told: dict[str, str] | None = None) -> Launch:
+        try:
+            return self._made(job, told)
+        except _DAMAGE as error:
+            raise _damaged(error) from None
+
+    def _made(self, job: Job, told: dict[str, str] | None) -> Launch:
         environment = [
             *self._environment,
             b"QUEUECTL_JOB_ID=" + job.id.encode(),
@@ -140,6 +167,7 @@ class Launcher:
     def close(self) -> None:
         self.prepare([])
         self._spawner.close()
+        self._expendable.close()
         self.retry_files.close()
         if self._confiner is not None:
             self._confiner.close()

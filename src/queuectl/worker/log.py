@@ -67,6 +67,7 @@ _LINES = {
     "worker.crashed": "worker {what} ({how}); starting another {when}",
     "job.stale": "a result came too late and was ignored (job number {seq})",
     "store.away": "the store cannot be used now: {error}",
+    "clock.went_back": "the clock went back{by}; {jobs} failed job(s) would have waited for it",
     "heart.failed": "the heartbeat failed: {error}",
     "schedule.failed": "schedule {schedule} cannot be fired: {error}",
     "tracing.unavailable": "tracing is configured but cannot be done: {reason}",

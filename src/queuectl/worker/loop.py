@@ -11,9 +11,10 @@ from queuectl import doorbell
 from queuectl.core import outcome as kinds
 from queuectl.errors import StoreError, WorkerFenced
 from queuectl.events import emit
+from queuectl.failpoints import failpoint
 from queuectl.system.poller import READABLE, make_poller
 from queuectl.worker.child import NEVER
-from queuectl.worker.executor import Ended, Executor, Shortage
+from queuectl.worker.executor import Ended, Executor, Shortage, TooLate
 from queuectl.worker.fence import Fence
 
 TYPE_CHECKING = False
@@ -288,7 +289,10 @@ class Loop:
         while desk.ahead and free > 0 and desk.not_before <= self._clock.monotonic() < self._fence.at:
             job = desk.ahead.popleft()
             try:
-                failed = self._executor.start(job)
+                failed = self._executor.start(job, self._fence.at)
+            except TooLate:
+                desk.ahead.appendleft(job)  # it goes the way of all that we hold
+                return
             except Shortage as shortage:
                 desk.ahead.appendleft(job)
                 desk.no_room(len(self._executor))
@@ -348,6 +352,7 @@ class Loop:
             self._stopping = wanted
             self._desk.closed = True
             self._desk.give_back()
+            failpoint("shutdown.asked")
         grace = self._heart.settings.stop_grace if grace_ms is None else grace_ms
         wait = 0.0 if now else grace / 1000
         # The most urgent of several requests counts; a heartbeat that repeats one gives no more time.
@@ -402,12 +407,14 @@ class Loop:
         self._desk.hang_up()
 
     def _leave(self) -> None:
+        failpoint("shutdown.drained")
         self._heart.stop()
         try:
             self._store.forget(self._me.id)
         except StoreError as error:
             emit("store.away", error=error.message, failures=1)
         self._me.close()
+        failpoint("shutdown.left")
         self._poll.close()
         self._launcher.close()
         emit("worker.stopped", worker=self._me.id)

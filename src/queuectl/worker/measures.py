@@ -64,7 +64,7 @@ class Measures:
             self._amounts[queue, kind] = self._amounts.get((queue, kind), 0) + amount
 
     def __call__(self, store: Store, settings: Settings, now: int) -> None:  # noqa: ARG002
-        if now >= self._next:
+        if not self._next - _EVERY_MS <= now < self._next:  # its time has come, or the clock went back
             self._next = now + _EVERY_MS
             self.flush(store, now)
 

@@ -39,7 +39,11 @@ class Membership:
         self.id = f"{self.host}-{os.getpid()}-{os.urandom(3).hex()}"
         run_dir = store.location.run_dir
         self.bell = Bell(run_dir, self.id)
-        self.ledger = Ledger(ledger_path(run_dir, self.id), concurrency + _SPARE_MARKS)
+        try:
+            self.ledger = Ledger(ledger_path(run_dir, self.id), concurrency + _SPARE_MARKS)
+        except BaseException:
+            self.bell.close()
+            raise
 
     def register(self, store: Store, lease_ms: int, now: int) -> None:
         identity = system.identify()
@@ -59,7 +63,11 @@ class Membership:
         worker.control = None
         worker.provides = self._provides
         worker.memory_kb = None
-        store.register(worker, lease_ms)
+        try:
+            store.register(worker, lease_ms)
+        except BaseException:
+            self.close()  # whoever tidies up after workers goes by their rows, and we may have none
+            raise
 
     def close(self) -> None:
         self.bell.close()

@@ -9,6 +9,7 @@ import os
 from collections import deque
 
 from queuectl.core.chunks import HEAD_SIZE, STDERR, pack
+from queuectl.failpoints import failpoint
 from queuectl.logfiles import log_name, tail_name
 
 TYPE_CHECKING = False
@@ -79,6 +80,7 @@ class Output:
         """Make what there is visible to `logs -f`; from now on it is written as it comes."""
         if self._file is None and self._parts:
             self._file = LogFile(self._logs_dir, self._name, self._limit)
+            failpoint("run.log_opened")
             for part in self._parts:
                 self._file.write(part)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 
 from queuectl import system
 from queuectl.core.pieces import PREFIX
@@ -37,6 +38,15 @@ def daemon_environment(url: str) -> dict[str, str]:
 
 def _inherited() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if k not in _OURS and not k.startswith(PREFIX)}
+
+
+def keep_memory_private() -> None:
+    """No core file of ours: in it would be the passwords of stores and the environments of jobs.
+
+    Jobs inherit this, and may raise it again (`ulimit -c unlimited`): only the soft limit is changed.
+    """
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
 
 
 def keep_descriptors_private() -> None:

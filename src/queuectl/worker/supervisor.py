@@ -16,6 +16,7 @@ import subprocess
 from queuectl import doorbell, system
 from queuectl.core.backoff import EXPONENTIAL, Backoff, delay_ms
 from queuectl.events import emit
+from queuectl.failpoints import failpoint
 from queuectl.worker.child import NEVER
 
 TYPE_CHECKING = False
@@ -86,6 +87,8 @@ class Supervisor:
                     slot.process = self._spawn(slot)
                 except OSError as error:  # the machine has no room for it now
                     self._crashed(slot, "cannot be started", error.strerror or str(error))
+                else:
+                    failpoint("supervise.spawned")
         self._card.write(len(self._slots), sum(slot.crashes for slot in self._slots))
 
     def _spawn(self, slot: Slot) -> subprocess.Popen[bytes]:
@@ -123,6 +126,7 @@ class Supervisor:
                 if slot.process is not None:
                     # Our own child and not reaped yet: the number cannot mean anybody else.
                     slot.process.send_signal(signum)
+            failpoint("shutdown.forwarded")
 
     def _collect(self) -> None:
         for slot in self._slots[:]:
@@ -138,6 +142,7 @@ class Supervisor:
         if code == 0 or self._ending:
             return True
         how = f"exit code {code}" if code > 0 else system.signal_name(-code)
+        failpoint("supervise.crashed")
         self._crashed(slot, f"process {process.pid} ended unexpectedly", how)
         doorbell.ring(self._run_dir, doorbell.RESCUE)
         return False
@@ -204,6 +209,20 @@ def supervisors(run_dir: str) -> list[tuple[system.Identity, dict[str, object]]]
             card = _read_card(os.path.join(run_dir, name))
             if card is not None:
                 found.append((system.Identity.decode(str(card["identity"])), card))
+    return found
+
+
+def missing(run_dir: str, parents: Sequence[int | None]) -> list[str]:
+    """What to tell of workers that crash and are started ever later; `parents` of those that live."""
+    found = []
+    for identity, card in supervisors(run_dir):
+        wanted, crashes = (int(str(card.get(name, 0))) for name in ("wanted", "crashes"))
+        lacking = wanted - parents.count(identity.pid)
+        if lacking > 0 and crashes > 1:  # after the first crash another is started at once
+            found.append(
+                f"{lacking} of the {wanted} workers of supervisor {identity.pid} crashed and will be started "
+                f"again later ({crashes} crashes so far)"
+            )
     return found
 
 

@@ -124,7 +124,8 @@ def _print(
 def _say_where(job: Job, attempt: Attempt) -> None:
     size = f"{attempt.output_bytes:,} bytes"
     say(
-        f"the full log of job {clean(job.id)} ({size}) is on {attempt.host}, below logs/ there: {attempt.log}"
+        f"the full log of job {clean(job.id)} ({size}) is on {clean(attempt.host or '')}, "
+        f"below logs/ there: {clean(attempt.log or '')}"
     )
 
 
@@ -132,11 +133,11 @@ def _say_nothing(queue: Queue, job: Job, attempt: Attempt | None, run: int) -> N
     name = clean(job.id)
     host = _runs_elsewhere(queue, job) if attempt is None else None
     if host is not None:
-        say(f"job {name} is running on {host}; what it prints can be read here when it has ended")
+        say(f"job {name} is running on {clean(host)}; what it prints can be read here when it has ended")
     elif attempt is None:
         say(f"job {name} is running and has printed nothing yet; follow it: queuectl logs -f {name}")
     elif attempt.log:
-        place = f"on {attempt.host}" if attempt.host else "elsewhere"
+        place = f"on {clean(attempt.host)}" if attempt.host else "elsewhere"
         say(f"the output of attempt {run} of job {name} is {place}, or was deleted")
     else:
         say(f"attempt {run} of job {name} printed nothing there ({attempt.outcome})")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from queuectl.cli.options import open_queue, parser
-from queuectl.cli.output import print_json
+from queuectl.cli.output import clean_lines, is_terminal, print_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,5 +38,7 @@ def main(words: list[str]) -> int:
         if options.json:
             print_json(document(queue, only=only))
         else:
-            sys.stdout.write(exposition(queue, only=only).decode("utf-8"))
+            text = exposition(queue, only=only).decode("utf-8")
+            # A label holds any character of a name; for a program it is escaped as its format wants it.
+            sys.stdout.write(clean_lines(text) if is_terminal() else text)
     return 0

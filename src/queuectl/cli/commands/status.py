@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from queuectl.cli.crashes import tell_of_crashes
 from queuectl.cli.listing import progress_of
 from queuectl.cli.options import open_queue, parser
 from queuectl.cli.output import clean, is_terminal, print_json, say
@@ -65,6 +66,7 @@ def main(words: list[str]) -> int:
             print_json(overview.to_dict())
             return 0
         print("\n".join(_lines(overview)))
+        tell_of_crashes(queue)
         if not overview.total and not overview.workers:
             say("nothing here yet; try: queuectl enqueue 'echo hello' && queuectl worker start")
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from queuectl.cli.crashes import tell_of_crashes
 from queuectl.cli.options import hidden, open_queue, parser, subcommand
 from queuectl.cli.output import is_terminal, plural, print_json, print_table, say
 from queuectl.cli.selection import number
@@ -99,6 +100,7 @@ def _start(words: list[str]) -> int:
     options = start_parser().parse_args(words)
     spec = _spec(options)
     shares = _dealt(options, options.count)
+    _warn_root(options)
     with open_queue(options) as queue:
         mode = "background" if options.detach else queue.settings.worker_mode
         if not (options.foreground or mode == "foreground"):
@@ -108,6 +110,12 @@ def _start(words: list[str]) -> int:
         if queue.settings.shutdown:
             queue.set_config("shutdown", None)
     return _start_foreground(location, spec, shares)
+
+
+def _warn_root(options: argparse.Namespace) -> None:
+    """Whoever may enqueue could do everything. Said to people; who wrote a unit or a script has decided."""
+    if os.geteuid() == 0 and is_terminal(sys.stderr) and not options.json:
+        say("warning: as root, workers run every job as root; better give them an account of their own")
 
 
 def _spec(options: argparse.Namespace) -> WorkerSpec:
@@ -344,6 +352,7 @@ def _list(words: list[str]) -> int:
     with open_queue(options) as queue:
         living = living_workers(queue.store)
         now = queue.clock.now()
+        tell_of_crashes(queue)
     if options.json:
         print_json([worker_document(worker) for worker in living])
         return 0

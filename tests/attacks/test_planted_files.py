@@ -1,0 +1,155 @@
+"""C11: what another user put in our way before we came. As root here, with an enemy of uid 1234."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from queuectl import doorbell
+from queuectl.errors import StoreError
+from queuectl.logfiles import LogReader, log_name
+from queuectl.paths import make_private_dir
+from tests.site import Site
+
+ENEMY = 1234
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be two users")
+
+
+def as_enemy(script: str, *args: object) -> None:
+    """By a process that really is somebody else, so that the kernel decides what it may do."""
+    code = f"import os, sys; os.setgroups([]); os.setgid({ENEMY}); os.setuid({ENEMY})\n{script}"
+    subprocess.run([sys.executable, "-I", "-c", code, *map(str, args)], check=True, timeout=60)
+
+
+@pytest.fixture
+def open_to_all(tmp_path: Path) -> Path:
+    """The way to the home can be walked by everybody; pytest's own directories are private."""
+    for path in (tmp_path, *tmp_path.parents):
+        if path.stat().st_uid == os.geteuid() and path.stat().st_mode & 0o005 != 0o005 and path != Path("/"):
+            path.chmod(path.stat().st_mode | 0o005)
+    return tmp_path
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *(("queue.db", kind) for kind in ("link", "dangling link", "pipe", "file")),
+        ("run", "directory"),
+        ("logs", "link"),
+        ("dashboard.token", "dangling link"),
+        ("config.toml", "pipe"),
+        ("config.toml", "file"),
+    ],
+)
+def test_a_home_that_others_could_write_to_is_not_taken_over(
+    open_to_all: Path, site: Site, kind: str, name: str
+) -> None:
+    site.home.mkdir()
+    site.home.chmod(0o777)
+    target = open_to_all / "precious"
+    target.write_text("precious")
+    target.chmod(0o600)
+    make = {
+        "link": "os.symlink(sys.argv[2], sys.argv[1])",
+        "dangling link": "os.symlink(sys.argv[2] + '.not', sys.argv[1])",
+        "pipe": "os.mkfifo(sys.argv[1])",
+        "file": "open(sys.argv[1], 'w').write(f'db = \"{sys.argv[2]}.not\"')",
+        "directory": "os.mkdir(sys.argv[1])",
+    }
+    as_enemy(make[kind], site.home / name, target)
+
+    result = site.q("enqueue", "true")
+    assert result.returncode in (2, 3), result.stdout
+    assert "Traceback" not in result.stderr
+
+    assert target.read_text() == "precious"
+    assert not (open_to_all / "precious.not").exists()
+    site.home.chmod(0o700)
+    (site.home / name).rmdir() if kind == "directory" else (site.home / name).unlink()
+
+
+@needs_root
+def test_a_home_of_somebody_else_is_refused(open_to_all: Path, site: Site) -> None:
+    open_to_all.chmod(0o777)
+    as_enemy("os.mkdir(sys.argv[1], 0o777)", site.home)
+    result = site.q("enqueue", "true")
+    assert (result.returncode, "belongs to another user" in result.stderr) == (3, True)
+    assert os.listdir(site.home) == []
+
+
+@needs_root
+def test_a_directory_of_somebody_else_in_place_of_ours_is_refused(open_to_all: Path) -> None:
+    open_to_all.chmod(0o777)
+    as_enemy("os.mkdir(sys.argv[1], 0o777)", open_to_all / "run")
+    with pytest.raises(StoreError, match="another user"):
+        make_private_dir(str(open_to_all / "run"))
+
+
+def test_a_second_name_of_a_file_is_found_out(tmp_path: Path) -> None:
+    """A kernel without protected_hardlinks lets others make one; a log would be appended to it."""
+    home = tmp_path / "home"
+    home.mkdir()
+    home.chmod(0o777)
+    (tmp_path / "precious").write_text("precious")
+    os.link(tmp_path / "precious", home / "workers.log")
+    with pytest.raises(StoreError, match=r"workers\.log"):
+        make_private_dir(str(home))
+    assert stat.S_IMODE(home.stat().st_mode) == 0o777
+
+
+def test_what_is_ours_in_a_home_that_was_open_is_kept(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "queue.db").write_text("")
+    (home / "logs").mkdir()
+    home.chmod(0o775)
+    make_private_dir(str(home))
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700
+
+
+def test_a_ring_follows_no_link(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("precious")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "w.bell").symlink_to(precious)
+    assert doorbell.ring(str(tmp_path / "run"), doorbell.JOB) == 0
+    assert precious.read_text() == "precious"
+
+
+def test_a_pipe_in_place_of_a_log_keeps_nobody_waiting(tmp_path: Path) -> None:
+    name = log_name(1, 1)
+    (tmp_path / name).parent.mkdir()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(OSError):  # noqa: PT011  # Python's own words for what cannot be sought in
+        list(LogReader(str(tmp_path), name).read())
+
+
+def test_the_log_of_workers_is_written_through_no_link(unchecked: Site, tmp_path: Path) -> None:
+    unchecked.ok("init")
+    precious = tmp_path / "precious"
+    precious.write_text("precious")
+    (unchecked.home / "logs").mkdir(mode=0o700)
+    os.symlink(precious, unchecked.home / "logs" / "workers.log")
+    assert unchecked.q("worker", "start").returncode != 0
+    assert precious.read_text() == "precious"
+
+
+def test_nothing_of_ours_lies_in_the_directory_for_everybody(site: Site, tmp_path: Path) -> None:
+    """So no name in it can be guessed. Python's own temporary files there have none (O_TMPFILE)."""
+    shared = tmp_path / "tmp"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    env = {"TMPDIR": str(shared)}
+    site.ok("enqueue", "--id", "a", "--memory", "1G", "echo hello", env=env)
+    site.start(env=env)
+    site.ok("wait", "a", env=env)
+    assert os.listdir(shared) == []
+    site.ok("worker", "stop")
+    site.ok("export", "all.jsonl", env=env)
+    assert os.listdir(shared) == []

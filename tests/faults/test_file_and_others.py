@@ -1,0 +1,81 @@
+"""What others do to the file or around it: hold it, keep reading it, have an old engine, a network below."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+
+from queuectl import Queue, system
+from queuectl.errors import StoreError
+from tests.site import Site
+
+# Text of one job: written often enough, the log would grow without an end.
+COMMAND = "echo " + "x" * 20_000
+
+
+def hold(file: Path) -> apsw.Connection:
+    """As a shell with `BEGIN EXCLUSIVE`, or a backup program, does."""
+    db = apsw.Connection(str(file))
+    db.set_busy_timeout(5_000)
+    db.execute("BEGIN EXCLUSIVE")
+    return db
+
+
+@pytest.mark.proof
+def test_a_command_waits_for_whoever_holds_the_file_and_then_says_so(site: Site) -> None:
+    site.ok("enqueue", "--id", "a", "true")
+    with closing(hold(site.home / "queue.db")) as holder:
+        refused = site.q("enqueue", "--id", "b", "true")
+        assert refused.returncode == 3
+        assert refused.stdout == ""
+        assert refused.stderr.startswith("error: the database is locked by another process")
+        assert "hint: try again" in refused.stderr
+        assert site.ok("list", "--quiet") == "a\n", "readers are not kept out"
+        holder.execute("ROLLBACK")
+    site.ok("enqueue", "--id", "b", "true")
+
+
+def test_the_log_is_used_anew_when_nobody_reads_its_beginning_any_more(tmp_path: Path) -> None:
+    file = tmp_path / "queue.db"
+    log = tmp_path / "queue.db-wal"
+    with Queue.open(str(file)) as queue:
+        queue.enqueue("true")
+        reader = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM jobs").fetchall()
+        write(queue, 300)
+        kept = log.stat().st_size
+        assert kept > 300 * len(COMMAND), "all of it is kept for the reader"
+        reader.execute("ROLLBACK")
+        reader.close()
+        write(queue, 300)
+        write(queue, 300)
+        assert log.stat().st_size < kept + 150 * len(COMMAND)
+    assert not log.exists() or log.stat().st_size <= 1_000_000, "who closes it last folds a long one in"
+
+
+def write(queue: Queue, jobs: int) -> None:
+    for _ in range(jobs // 10):
+        queue.enqueue_many([COMMAND] * 10)
+
+
+def test_an_engine_that_can_lose_rows_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.50.4")
+    with pytest.raises(StoreError, match=r"SQLite 3\.50\.4 can lose committed rows"):
+        Queue.open(str(tmp_path / "queue.db"))
+    assert os.listdir(tmp_path) == []
+
+
+def test_no_store_is_made_on_a_network_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is none on this machine, so its answer is made up."""
+    monkeypatch.setattr(system, "filesystem_type", lambda _: "nfs4")
+    with pytest.raises(StoreError, match="network file system") as caught:
+        Queue.open(str(tmp_path / "queue.db"))
+    assert "QUEUECTL_ALLOW_NETWORK_FS" in str(caught.value.hint)
+    assert os.listdir(tmp_path) == []
+    monkeypatch.setenv("QUEUECTL_ALLOW_NETWORK_FS", "1")
+    Queue.open(str(tmp_path / "queue.db")).close()

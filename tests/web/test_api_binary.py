@@ -1,0 +1,43 @@
+"""Output that is no text: as a file it is byte for byte what was printed, in JSON it can be shown."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import httpx
+
+from tests.site import Site
+from tests.web.kit import every_engine, ok
+from tests.web.server import Server
+
+SIZE = 1_000_000
+# A mark of byte order that is none, NUL, an escape sequence, half a character and a surrogate, in bytes.
+DIRT = r"\377\376\000\033[31m\303\355\240\200"
+
+
+@every_engine
+def test_random_bytes_come_through_everywhere(server: Server, site: Site, api: httpx.Client) -> None:
+    command = f"head -c {SIZE} /dev/urandom | tee printed; printf '{DIRT}' | tee dirt >&2; exit 3"
+    fields = {"command": command, "id": "a", "max_retries": 0, "cwd": str(site.work)}
+    ok(api.post("/jobs", json=fields), 201)
+    site.start()
+    site.wait_for("a", "dead", timeout=60)
+    printed, dirt = (site.work / "printed").read_bytes(), (site.work / "dirt").read_bytes()
+    assert len(printed) == SIZE
+    assert api.get("/jobs/a/output", params={"stream": "stdout"}).content == printed
+    assert api.get("/jobs/a/output", params={"stream": "stderr"}).content == dirt
+    part = api.get("/jobs/a/output", params={"stream": "stdout"}, headers={"Range": "bytes=500000-500099"})
+    assert part.content == printed[500_000:500_100]
+    answer = api.get("/jobs/a/output/pieces", params={"tail": 1024 * 1024})
+    found = ok(answer)
+    texts = [piece["text"] for piece in found["pieces"] if piece["stream"] == "stdout"]
+    assert "".join(texts) == printed.decode("utf-8", "replace")
+    assert found["next"] == SIZE + len(dirt)
+    json.dumps(
+        ok(api.get("/jobs/a")), ensure_ascii=False
+    ).encode()  # the error quotes it: valid text all the same
+    by_hand = [sys.executable, "-m", "queuectl", "logs", "a", "--stdout"]
+    raw = subprocess.run(by_hand, env=site.env, cwd=site.work, capture_output=True, check=True, timeout=60)
+    assert raw.stdout == printed

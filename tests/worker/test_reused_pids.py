@@ -1,0 +1,87 @@
+"""Numbers of dead processes that mean strangers now: nobody signals them, for whatever reason."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from queuectl import system
+from queuectl.core import states
+from queuectl.system import linux
+from queuectl.upkeep.rescuer import rescue
+from tests.conformance.builders import claim, register
+from tests.worker.workshop import Workshop, alive
+
+SPACE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+ROOT = Path(__file__).parents[2]
+
+
+@cache
+def refusal() -> str:
+    """Why we cannot make a pid namespace and choose numbers in it; empty if we can."""
+    line = "test $$ = 1 && echo 100 > /proc/sys/kernel/ns_last_pid"
+    tried = subprocess.run([*SPACE, "sh", "-c", line], capture_output=True, text=True, check=False)
+    return "" if tried.returncode == 0 else tried.stderr.strip() or "no numbers of our choice"
+
+
+@pytest.mark.parametrize("scene", ["background", "foreground"])
+def test_no_stranger_is_signalled(tmp_path: Path, scene: str) -> None:
+    if refusal():
+        pytest.skip(f"NO PID NAMESPACE OF OUR OWN: {refusal()}")
+    command = [*SPACE, sys.executable, "-m", "tests.worker.reusing", str(tmp_path / "home"), scene]
+    played = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert played.returncode == 0, played.stdout + played.stderr
+
+
+def test_numbers_from_another_container_are_not_looked_up(site: Workshop) -> None:
+    """It shares our home and our boot; but its numbers mean other processes here."""
+    stranger = subprocess.Popen(["sleep", "60"], process_group=0)
+    try:
+        own = system.identify()
+        assert own is not None
+        own.namespace = "4711"
+        id = site.enqueue("true")
+        store = site.jobs.store
+        ghost = register(
+            store, "ghost", identity=own.encode(), host=system.hostname(), lease_ms=1, session=os.getsid(0)
+        )
+        (job,) = claim(store, worker_id=ghost.id, now=site.jobs.clock.now())
+        (site.home / "run").mkdir(exist_ok=True)
+        (site.home / "run" / "ghost.ledger").write_bytes(struct.pack("<qq", job.seq, stranger.pid))
+        site.serve()
+        assert (site.ended(id).state, site.job(id).lost) == (states.COMPLETED, 1)
+        assert alive(stranger.pid)
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+@pytest.mark.parametrize("noted", [1, -1, -(2**63), 2**63 - 1, 2**31, 1 << 32])
+def test_a_damaged_ledger_stops_nobody(site: Workshop, noted: int) -> None:
+    own = system.identify()
+    assert own is not None
+    own.start = "1"
+    id = site.enqueue("true")
+    store = site.jobs.store
+    register(store, "ghost", identity=own.encode(), host=system.hostname(), session=os.getsid(0))
+    (job,) = claim(store, worker_id="ghost", now=site.jobs.clock.now())
+    (site.home / "run").mkdir(exist_ok=True)
+    (site.home / "run" / "ghost.ledger").write_bytes(struct.pack("<qq", job.seq, noted))
+    assert rescue(store, site.jobs.settings, site.jobs.clock.now()) == 1
+    assert site.job(id).lost == 1
+
+
+def test_a_birth_is_the_same_whenever_it_is_asked_for() -> None:
+    first = subprocess.Popen(["sleep", "60"])
+    mark = linux.birth_mark(first.pid)
+    assert 0 < mark < 2**31
+    assert linux.birth_mark(first.pid) == mark
+    first.kill()
+    first.wait()
+    assert linux.birth_mark(first.pid) == 0
