@@ -57,6 +57,7 @@ test-long: $(STAMP) servers ## what takes longer: more engines, more rounds, and
 	$(PORTABLE) -m "not proof" tests/crash tests/worker
 
 proof: $(STAMP) servers ## an hour of faults on every engine; writes the figures into docs/reliability.md
+	-$(BIN)/python -m pip install --quiet --editable '.[proof]'
 	$(BIN)/python -m proof $(ARGS)
 
 proof-quick: $(STAMP) servers ## small versions of every part of the proof, in minutes

@@ -33,6 +33,7 @@ OBEYS = _NOTE + _TREE + "wait"
 IGNORES = _NOTE + "trap '' TERM; " + _TREE + "while :; do sleep 0.2; done"
 GRACE = 1.0  # seconds, for those who ignore TERM
 _PATIENCE = 60.0
+_APART = 1.3  # seconds from one lost machine to the next: no part of a heartbeat interval
 
 
 def worker_killed(samples: int) -> Times:
@@ -104,8 +105,10 @@ def machine_lost(samples: int) -> Times:
             place.worker("--concurrency", str(samples), home="home-left", popen=left.popen).ready()
             cut: dict[str, float] = {}
             for machine in machines:
-                cut[hosts[machine.name]] = time.time()
+                cut[hosts[machine.name]] = began = time.time()
                 machine.close()
+                # At another point of the others' heartbeats each time.
+                wait_until(lambda began=began: time.time() > began + _APART, what="the next")  # type: ignore[misc]
             return {"machine lost": [_started(place.work, id, 2) - cut[id] for id in ids]}
         finally:
             place.close()

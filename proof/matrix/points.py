@@ -40,6 +40,7 @@ _ADMINISTRATION: dict[Scene, list[str]] = {
     working.supervisor_killed_at_a_start: ["supervise.spawned"],
     working.supervisor_killed_at_a_crash: ["supervise.crashed"],
     working.supervisor_killed_at_a_stop: ["shutdown.forwarded"],
+    working.killed_while_it_clears: ["stray.killed"],
     commands.cancel: OF_CHANGES,
     commands.cancel_with_dependents: ["settle.before_commit", "settle.committed"],
     commands.stop_workers: OF_STOPS,

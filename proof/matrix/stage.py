@@ -169,16 +169,14 @@ class Stage:
 
     # --- workers that succeed each other --------------------------------------------------------------------
 
-    def victim(self) -> subprocess.Popen[bytes]:
-        """The survivor of the last round, if there is one: to start a worker is the dearest part of one."""
+    def take_survivor(self) -> subprocess.Popen[bytes] | None:
+        """The one of the last round, if there is one: to start a worker is the dearest part of a round."""
         survivor, self._survivor = self._survivor, None
-        if survivor is not None and survivor.poll() is None:
-            return survivor
-        return self.work_alone(armed=True)
+        return survivor if survivor is not None and survivor.poll() is None else None
 
     def retire(self) -> None:
         """No survivor stays for the next round."""
-        survivor, self._survivor = self._survivor, None
+        survivor = self.take_survivor()
         if survivor is not None:
             self.stop(survivor)
 

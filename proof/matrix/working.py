@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 from proof.matrix.stage import PATIENCE, Stage
 from queuectl.testing import wait_until
 
 _SUPERVISED = 8  # every eighth round
+_NO_PID = 2**30  # more than any system gives
 
 
 def replaced(stage: Stage, command: str = "true") -> None:
@@ -26,14 +28,30 @@ def killed_at_work(stage: Stage) -> None:
         stage.retire()
         replaced(stage)
         return
-    victim = stage.victim()
+    survivor = stage.take_survivor()
     stage.put(4)
+    victim = survivor or stage.work_alone(armed=True)
     stage.await_fire()
     stage.go_on_after(victim)
 
 
 def killed_while_output_comes(stage: Stage) -> None:
     replaced(stage, "seq 9000")  # more than is kept in memory
+
+
+def killed_while_it_clears(stage: Stage) -> None:
+    """A worker dies while it removes the files of one that nobody knows any more."""
+    stage.put(1)
+    run_dir = Path(stage.site.location.run_dir)
+    run_dir.mkdir(mode=0o700, exist_ok=True)
+    stray = run_dir / f"gone-{_NO_PID}-{stage.number:06}.ledger"
+    stray.write_bytes(bytes(16))
+    os.utime(stray, (0, 0))  # long ago
+    supervisor = stage.supervise(armed=True)
+    stage.await_fire()
+    wait_until(lambda: not stray.exists(), timeout=PATIENCE, what="somebody else to remove them")
+    stage.settle()
+    stage.dismiss(supervisor)
 
 
 def killed_at_a_heartbeat(stage: Stage) -> None:

@@ -25,6 +25,7 @@ def test_a_few_points_on_every_engine() -> None:
     "point",
     [
         "run.log_opened",
+        "stray.killed",
         "shorten.before_commit",
         "shorten.committed",
         "shutdown.asked",

@@ -36,6 +36,7 @@ if sys.platform == "linux" and os.environ.get("QUEUECTL_PORTABLE") != "1":
         liveness,
         resident_kb,
         signal_process,
+        tokens_of,
     )
 else:
     from queuectl.system.portable import (
@@ -50,6 +51,7 @@ else:
         liveness,
         resident_kb,
         signal_process,
+        tokens_of,
     )
 
 __all__ = [
@@ -78,6 +80,7 @@ __all__ = [
     "resident_kb",
     "signal_name",
     "signal_process",
+    "tokens_of",
 ]
 
 

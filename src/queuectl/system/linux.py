@@ -138,6 +138,11 @@ def kin_of_many(tokens: Iterable[str]) -> dict[str, list[int]]:
     return {token: sorted(pids) for token, pids in found.items()}
 
 
+def tokens_of(pid: int) -> list[str]:
+    """The claims in the environment of a process."""
+    return [token.decode("utf-8", "replace") for token in procfs.tokens_of(pid)]
+
+
 def available_memory() -> int | None:
     """Bytes that could be used without swapping; None if the system does not say."""
     try:

@@ -100,6 +100,12 @@ def kin_of_many(tokens: Iterable[str]) -> dict[str, list[int]]:
     return {token: sorted(pids) for token, pids in found.items()}
 
 
+def tokens_of(pid: int) -> list[str]:
+    """None: without birth marks nobody asks."""
+    del pid
+    return []
+
+
 def available_memory() -> int | None:
     """Bytes that could be used without swapping."""
     import psutil

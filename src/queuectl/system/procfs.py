@@ -59,6 +59,10 @@ def carried_tokens() -> Iterator[tuple[int, list[bytes]]]:
         yield int(name), _tokens_in(_read(name, "environ"))
 
 
+def tokens_of(pid: int) -> list[bytes]:
+    return _tokens_in(_read(pid, "environ"))
+
+
 def pid_namespace() -> str:
     """Our pid namespace; empty if /proc shows another one, where our pids mean nothing."""
     try:

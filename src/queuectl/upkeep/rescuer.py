@@ -7,9 +7,6 @@ by the claim, so a job that finished meanwhile is left alone.
 from __future__ import annotations
 
 import os
-import signal
-import struct
-import time
 
 from queuectl import doorbell, system
 from queuectl.core import outcome as kinds
@@ -19,6 +16,8 @@ from queuectl.events import emit
 from queuectl.failpoints import failpoint
 from queuectl.logfiles import log_name
 from queuectl.paths import inside
+from queuectl.upkeep.remains import kill_remains, read_ledger
+from queuectl.upkeep.strays import clear_strays
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     from queuectl.core.job import Job
     from queuectl.store.api import Store
     from queuectl.store.messages import Worker
-
-_KILL_WITHIN = 5.0  # seconds; a process stuck in the kernel must not keep its job from everybody
+    from queuectl.upkeep.remains import Started
 
 
 class Rescuer:
@@ -44,6 +42,8 @@ class Rescuer:
         by = self._me()
         if not self._looked or any(_is_gone(worker, store) for worker in store.suspects(by)):
             rescue(store, settings, now, by=by)
+            if not self._looked:
+                clear_strays(store, settings.worker_lease)
             self._looked = True
 
 
@@ -88,7 +88,7 @@ def _free(worker: Worker, store: Store, settings: Settings, now: int) -> int:
     started = _started(ledger, worker)
     if _was_here(worker):
         # Before anybody may run them again, what is left of their processes is gone.
-        _kill_remains(jobs, started if started and _saw_our_numbers(worker) else {}, worker.session)
+        kill_remains(jobs, started if started and _saw_our_numbers(worker) else {}, worker.session)
     failpoint("reap.killed")
     reports = [
         decide(job, _verdict(job, started, worker, store, now), settings.policy, now=now) for job in jobs
@@ -118,9 +118,7 @@ def _saw_our_numbers(worker: Worker) -> bool:
     return own is not None and own.namespace != "" and theirs.namespace == own.namespace
 
 
-def _verdict(
-    job: Job, started: dict[int, _Started] | None, worker: Worker, store: Store, now: int
-) -> Outcome:
+def _verdict(job: Job, started: dict[int, Started] | None, worker: Worker, store: Store, now: int) -> Outcome:
     if started is not None and job.seq not in started:
         return Outcome(kinds.UNSTARTED, finished_at=now)
     outcome = Outcome(kinds.LOST, started_at=job.started_at, finished_at=now)
@@ -136,50 +134,7 @@ def _verdict(
     return outcome
 
 
-def _started(path: str, worker: Worker) -> dict[int, _Started] | None:
+def _started(path: str, worker: Worker) -> dict[int, Started] | None:
     """The jobs that a worker had started, with their processes; None if that cannot be told."""
-    if not _was_here(worker):
-        return None  # the file survives a killed worker, not a power loss
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError:
-        return None
-    pairs = struct.iter_unpack("<qq", data[: len(data) // 16 * 16])
-    return {seq: _Started(process) for seq, process in pairs if seq}
-
-
-class _Started:
-    """The process of a job, as the ledger of its worker tells."""
-
-    __slots__ = ("birth", "pid")
-
-    def __init__(self, noted: int) -> None:
-        pid = noted & 0x7FFFFFFF
-        self.pid = (
-            pid if pid > 1 else 0
-        )  # 0: it was about to be started. 1 is no command: the file is damaged
-        self.birth = noted >> 32 & 0x7FFFFFFF  # 0: it had only just begun
-
-
-def _is_another(process: _Started) -> bool:
-    """Whether its number means a stranger now. Then it was free in between: none of its group is left."""
-    return process.birth != 0 and system.birth_mark(process.pid) not in (0, process.birth)
-
-
-def _kill_remains(jobs: Sequence[Job], started: dict[int, _Started], session: int) -> None:
-    deadline = time.monotonic() + _KILL_WITHIN
-    while True:
-        left: set[int] = set()
-        if jobs:
-            for found in system.kin_of_many([job.token for job in jobs]).values():
-                left.update(found)
-        for job in jobs:
-            leader = started.get(job.seq)
-            if leader and leader.pid and system.group_alive(leader.pid) and not _is_another(leader):
-                # Without its token in the environment it still is in its group and in our session.
-                left.update(system.kin(job.token, leader.pid, session))
-        if not left or time.monotonic() > deadline:
-            return
-        system.kill_pids(left, signal.SIGKILL)
-        time.sleep(0.005)
+    # The file survives a killed worker, not a power loss.
+    return read_ledger(path) if _was_here(worker) else None

@@ -63,6 +63,7 @@ _LINES = {
     "worker.shortage": "no room for another process ({reason}); waiting",
     "worker.held_off": "claims nothing for now: {reason}",
     "worker.admits": "claims jobs again",
+    "worker.cleared": "worker {worker} was given up by others; {processes} process(es) of its jobs ended",
     "worker.rescued": "worker {worker} is gone; {jobs} job(s) freed",
     "worker.crashed": "worker {what} ({how}); starting another {when}",
     "job.stale": "a result came too late and was ignored (job number {seq})",

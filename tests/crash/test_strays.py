@@ -1,0 +1,102 @@
+"""A machine that was given up by the others comes back: what still runs there of then is ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from queuectl.testing import wait_until
+from tests.crash.points import armed
+from tests.engines import SERVERS, fresh_store
+from tests.site import Site
+
+ELSEWHERE = {"QUEUECTL_BOOT_ID": "another-machine"}
+# The first run never ends by itself; the second, on the other machine, does.
+LINGERS = 'echo $$ >> pids; test "$QUEUECTL_ATTEMPT" -gt 1 || exec sleep 300'
+
+
+@pytest.fixture(params=SERVERS)
+def store_url(request: pytest.FixtureRequest) -> Iterator[str | None]:
+    """A file belongs to one machine."""
+    with fresh_store(request.param) as url:
+        yield url
+
+
+@pytest.fixture
+def other(tmp_path: Path, store_url: str) -> Iterator[Site]:
+    (tmp_path / "other").mkdir()
+    site = Site(tmp_path / "other" / "home", url=store_url)
+    yield site
+    site.close()
+
+
+def left_alone(site: Site, other: Site) -> int:
+    """All of queuectl dies on one machine, and the other takes over. Returns the command that lives on."""
+    site.configure(worker_heartbeat_interval="200ms", worker_lease="1s", kill_grace="100ms")
+    site.ok("enqueue", "--id", "a", LINGERS)
+    site.start()
+    pids = site.work / "pids"
+    command = int(wait_until(lambda: pids.exists() and pids.read_text(), what="the job to run"))
+    ledger = next(run_dir(site).glob("*.ledger"))
+    wait_until(lambda: _has_birth(ledger), what="the command to be noted with its birth")
+    for pid in [*site.supervisors(), *site.workers()]:
+        os.kill(pid, signal.SIGKILL)
+    other.ok("worker", "start", env=ELSEWHERE)
+    other.wait_for("a", "completed")
+    assert is_running(command), "nobody on the other machine can end it"
+    wait_until(lambda: time.time() - ledger.stat().st_mtime > 1, what="nobody to be about to register")
+    return command
+
+
+def run_dir(site: Site) -> Path:
+    return Path(site.location.run_dir)
+
+
+def _has_birth(ledger: Path) -> bool:
+    content = ledger.read_bytes()
+    return any(content[at + 12 : at + 16] != bytes(4) for at in range(0, len(content), 16))
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_command_that_others_have_run_again_is_ended(site: Site, other: Site) -> None:
+    command = left_alone(site, other)
+    site.start()
+    wait_until(lambda: not is_running(command), what="what was left to end")
+    wait_until(lambda: len(list(run_dir(site).glob("*.ledger"))) == 1, what="its files to be gone")
+    assert site.state("a") == "completed"
+
+
+def test_whoever_ends_it_may_be_killed_meanwhile(site: Site, other: Site) -> None:
+    command = left_alone(site, other)
+    site.start(env=armed(site, "stray.killed"))
+    wait_until(lambda: not is_running(command), what="what was left to end")
+    # The worker that comes after it clears up.
+    run = run_dir(site)
+    wait_until(lambda: len(list(run.glob("*.ledger"))) == 1, what="its files to be gone")
+
+
+def test_a_stranger_with_the_same_number_is_left_alone(site: Site, other: Site) -> None:
+    """Its ledger names a process that began at another time."""
+    command = left_alone(site, other)
+    run = run_dir(site)
+    (ledger,) = run.glob("*.ledger")
+    content = bytearray(ledger.read_bytes())
+    for at in range(0, len(content), 16):
+        if content[at : at + 8] != bytes(8):
+            content[at + 12] ^= 1  # of the time of its birth
+    ledger.write_bytes(content)
+    os.utime(ledger, (1, 1))
+    site.start()
+    wait_until(lambda: not ledger.exists(), what="its files to be gone")
+    assert is_running(command)
