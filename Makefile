@@ -1,8 +1,8 @@
 # `make check` and `make test` are the whole ritual; CI runs the same words.
 
 PYTHON ?= python3
-# As many test processes as a small machine has cores; tests start processes of their own.
-PYTEST_WORKERS ?= 2
+# Twice as many test processes as a small machine has cores: many tests wait for processes or clocks.
+PYTEST_WORKERS ?= 4
 # More arguments for pytest: make test ARGS="tests/unit -k backoff"
 ARGS ?=
 

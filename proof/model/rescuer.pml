@@ -17,7 +17,7 @@ look:
        unchanged[r * ROWS + i] = false; goto look }
   fi;
   /* @ src/queuectl/store/coordination.py: Coordination.claimed_by
-   * @ src/queuectl/upkeep/rescuer.py: _kill_remains */
+   * @ src/queuectl/upkeep/remains.py: kill_remains */
   d_step {
     token = ((job == PROCESSING && owner == i) -> claim : 0);
     running[i] = (KILLS(i) -> false : running[i])

@@ -11,10 +11,10 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.browser import chromium
 from tests.browser.tab import Tab, Watch
-from tests.web.conftest import api, server, start_server
+from tests.web.conftest import api, kind, server, start_server
 from tests.web.server import OWN, Server
 
-__all__ = ["api", "server", "start_server"]
+__all__ = ["api", "kind", "server", "start_server"]
 
 PATIENCE_MS = 20_000  # machines that test are busy
 

@@ -15,6 +15,7 @@ from queuectl.config.settings import Settings
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.errors import DuplicateId, InvalidInput, NotFound, Refused
+from queuectl.logfiles import log_name
 from queuectl.queue import Queue
 from queuectl.store.messages import JobFilter
 from queuectl.testing import FakeClock
@@ -198,19 +199,21 @@ def test_a_change_between_the_look_and_the_wait_is_not_slept_over(queue: Queue, 
 def test_cleanup_takes_ended_jobs_and_their_logs(queue: Queue, clock: FakeClock) -> None:
     store = queue.store
     logs = Path(store.location.logs_dir)
-    for name in ("00/1-1.log", "00/2-1.log"):
-        (logs / name).parent.mkdir(parents=True, exist_ok=True)
-        (logs / name).write_bytes(b"x")
-    for number, id in enumerate(("a", "b"), 1):
+    files = []
+    for id in ("a", "b"):
         queue.enqueue("true", id=id)
         job = claim_one(store, now=clock.now())
-        finish_with(store, job, kinds.SUCCEEDED, now=clock.now(), log=f"00/{number}-1.log")
+        name = log_name(job.seq, job.runs)
+        files.append(logs / name)
+        files[-1].parent.mkdir(parents=True, exist_ok=True)
+        files[-1].write_bytes(b"x")
+        finish_with(store, job, kinds.SUCCEEDED, now=clock.now(), log=name)
         clock.advance(10)
     assert queue.cleanup("completed", older_than_ms=15_000) == 1
-    assert not (logs / "00/1-1.log").exists()
+    assert [file.exists() for file in files] == [False, True]
     assert get(store, "b").state == "completed"
     assert queue.cleanup("completed") == 1
-    assert not (logs / "00/2-1.log").exists()
+    assert not files[1].exists()
     with pytest.raises(InvalidInput, match="have not ended"):
         queue.cleanup("pending")
 
