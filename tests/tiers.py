@@ -11,12 +11,14 @@ from collections.abc import Iterable
 
 import pytest
 
+from tests.engines import SERVERS
+
 _ABOVE_THE_STORE = ("cli", "concurrency", "doctor", "faults", "shared", "transfer", "web")
 _LEFT_OUT = "mysql"
 _SLOW = (
     "conformance/test_state_machine.py::test_any_sequence_of_calls_agrees_with_the_model[mysql]",
     "conformance/test_state_machine.py::test_any_sequence_of_calls_agrees_with_the_model[postgres]",
-    "crash/test_history.py::test_jobs_do_not_suffer_when_a_worker_dies_with_its_measures",
+    "crash/test_history.py",
     "faults/test_answers.py::test_who_was_stored_is_told_so_though_the_server_goes_away",
     "faults/test_crowded.py::test_workers_that_find_no_connection_wait",
     "faults/test_locks.py::test_a_command_says_that_somebody_holds_the_row_for_too_long",
@@ -24,6 +26,12 @@ _SLOW = (
     "proof/test_storm.py",
     "web/test_openapi.py::test_no_request_breaks_it_and_no_answer_breaks_its_word",
     "web/test_stream.py::test_a_server_that_goes_away_and_comes_back[postgres]",
+)
+# On servers. A worker is killed at each of these steps on every engine in any case, a supervisor on SQLite.
+_SLOW_ON_SERVERS = (
+    "crash/test_deaths.py::test_a_storm_of_kills_loses_nothing",
+    "crash/test_failpoints.py::test_a_supervisor_killed_at_any_step_of_its_worker_loses_nothing",
+    "migration/test_servers.py::TestFromTheFirst",
 )
 
 
@@ -34,5 +42,7 @@ def mark_long(items: Iterable[pytest.Item]) -> None:
 
 
 def _is_long(name: str, parameters: object) -> bool:
-    on = str(getattr(parameters, "id", "")).split("-")
+    on = set(str(getattr(parameters, "id", "")).split("-"))
+    if name.startswith(_SLOW_ON_SERVERS):
+        return bool(on.intersection(SERVERS))
     return name.startswith(_SLOW) or (name.split("/", maxsplit=1)[0] in _ABOVE_THE_STORE and _LEFT_OUT in on)

@@ -7,7 +7,6 @@ by its mode, and ringing it needs no import beyond `os`.
 
 from __future__ import annotations
 
-import errno
 import os
 
 from queuectl.paths import inside
@@ -32,10 +31,6 @@ RESCUE = b"r"  # a worker may have died
 
 _SUFFIX = ".bell"
 
-# A ring is only a hint. ENXIO: nobody reads it any more. EMFILE, ENFILE: no descriptor is left to ring with.
-# ELOOP: a link, which is not ours and may lead to any file.
-_NOBODY_HEARS = (errno.ENXIO, errno.ENOENT, errno.EACCES, errno.EMFILE, errno.ENFILE, errno.ELOOP)
-
 
 def announce(store: Announcing, what: bytes) -> None:
     """Wake the workers of this store, wherever they are."""
@@ -44,14 +39,16 @@ def announce(store: Announcing, what: bytes) -> None:
 
 
 def ring(run_dir: str, what: bytes) -> int:
-    """Ring every bell in the directory; returns how many workers were reached."""
+    """Ring every bell in the directory; returns how many workers were reached.
+
+    A ring is only a hint, and what it tells of is stored already: whatever goes wrong with it must not look
+    as if that had not been done.
+    """
     reached = 0
     try:
         names = os.listdir(run_dir)
-    except OSError as error:
-        if error.errno in _NOBODY_HEARS:
-            return 0
-        raise
+    except OSError:
+        return 0
     for name in names:
         if name.endswith(_SUFFIX):
             reached += _ring_one(os.path.join(run_dir, name), what)
@@ -61,16 +58,15 @@ def ring(run_dir: str, what: bytes) -> int:
 def _ring_one(path: str, what: bytes) -> bool:
     try:
         fd = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError as error:
-        # Bells of dead workers are removed by the rescuer, which knows whose they were; we only pass by.
-        if error.errno in _NOBODY_HEARS:
-            return False
-        raise
+    except OSError:
+        # Nobody reads it any more; bells of dead workers are removed by the rescuer, which knows whose they
+        # were. Or it is a link, which is not ours and may lead to any file; or no descriptor is left.
+        return False
     try:
         os.write(fd, what)
     except BlockingIOError:
         pass  # the pipe is full of rings: its worker will wake anyway
-    except BrokenPipeError:
+    except OSError:
         return False
     finally:
         os.close(fd)

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.conformance.builders import add, claim, claim_one, finish_with, get, register
+from tests.conformance.test_schedules import schedule
 
 from queuectl.config.settings import Settings
 from queuectl.core import outcome as kinds
 from queuectl.core import states
+from queuectl.core.recurrence import next_after
 from queuectl.events import subscribe
 from queuectl.testing import FakeClock
 from queuectl.upkeep.bookkeeper import Bookkeeper
 from queuectl.upkeep.purger import Purger
+from queuectl.upkeep.scheduler import run_once
 from queuectl.upkeep.timekeeper import SLACK_MS, Timekeeper
 
 if TYPE_CHECKING:
@@ -133,3 +136,38 @@ def test_housekeeping_does_not_wait_for_the_clock(store: Store, clock: FakeClock
     assert (
         db.all("SELECT 1 FROM tallies WHERE minute > 0 AND minute < ?", (clock.now() // 60_000 - 20,)) == []
     )
+
+
+def test_a_schedule_is_not_silent_for_a_year(store: Store, clock: FakeClock) -> None:
+    year = 365 * 86_400
+    hourly, yearly = schedule("hourly", next_at=clock.now()), schedule("yearly", recurrence="0 0 1 1 *")
+    yearly.next_at = next_after(yearly.parsed(), clock.now())
+    resting = schedule("resting", next_at=clock.now() + year * 1000, paused_at=clock.now())
+    for one in (hourly, yearly, resting):
+        store.schedules().add(one)
+    keeper = Timekeeper(clock)
+    keeper(store, Settings(), clock.now())
+    clock.jump(year)
+    run_once(store, Settings(), clock.now())
+    clock.jump(-year)
+    clock.advance(5)
+    before = {one.name: one.next_at for one in store.schedules().all()}
+    keeper(store, Settings(), clock.now())
+    after = {one.name: one.next_at for one in store.schedules().all()}
+    assert before["hourly"] > clock.now() + (year - 7200) * 1000
+    assert after["hourly"] == next_after(hourly.parsed(), clock.now())
+    assert after["yearly"] == next_after(yearly.parsed(), clock.now())
+    assert after["resting"] == before["resting"]
+
+
+def test_what_was_fired_an_hour_ahead_is_not_fired_again(store: Store, clock: FakeClock) -> None:
+    store.schedules().add(schedule("s", next_at=clock.now()))
+    keeper = Timekeeper(clock)
+    keeper(store, Settings(), clock.now())
+    clock.jump(7200)
+    run_once(store, Settings(), clock.now())
+    (laid_down,) = store.schedules().all()
+    clock.jump(-7200)
+    clock.advance(5)
+    keeper(store, Settings(), clock.now())
+    assert [one.next_at for one in store.schedules().all()] == [laid_down.next_at]

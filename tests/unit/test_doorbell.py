@@ -117,3 +117,11 @@ def test_a_name_is_taken_only_once(tmp_path: Path, hang: Callable[[str], Bell]) 
     hang("w1")
     with pytest.raises(FileExistsError):
         hang("w1")
+
+
+def test_what_goes_wrong_with_a_ring_is_not_told(tmp_path: Path) -> None:
+    """The job it tells of is stored already."""
+    (tmp_path / "file").touch()
+    assert ring(str(tmp_path / "file"), JOB) == 0
+    (tmp_path / "a.bell").mkdir()
+    assert ring(str(tmp_path), JOB) == 0

@@ -1,7 +1,7 @@
 """A kernel of our own to test with: user-mode Linux, a process like any other (Debian: user-mode-linux).
 
 It has what the machine may lack: control groups of version 2 with all controllers, and a memory that may run
-out. It sees our files, but cannot change them; its /tmp is its own, and all ends with it.
+out. It sees our files, but cannot change them; what it writes is in memory (/mnt), and all ends with it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ ROOT = Path(__file__).parents[2]
 _INIT = """#!/bin/sh
 mount -t proc proc /proc
 mount -t sysfs sys /sys
-mount -t tmpfs tmp /tmp
+mount -t tmpfs own /mnt
 mkdir -p /dev/shm /dev/pts
 mount -t tmpfs shm /dev/shm
 mount -t devpts pts /dev/pts
 mount -t cgroup2 none /sys/fs/cgroup
 hostname own-kernel
 ip link set lo up 2>/dev/null
-export HOME=/tmp LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 PATH={path}
+export HOME=/mnt TMPDIR=/mnt LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 PATH={path}
 cd {root}
 {command}
 echo "ENDED WITH $?"

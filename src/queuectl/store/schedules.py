@@ -50,6 +50,11 @@ class Schedules:
         )[0]
         return None if row[0] is None else int(str(row[0]))
 
+    def last_at(self) -> int | None:
+        """When the last of them fires."""
+        row = self._db.all("SELECT max(next_at) FROM schedules WHERE paused_at IS NULL")[0]
+        return None if row[0] is None else int(str(row[0]))
+
     def due(self, now: int) -> list[Schedule]:
         rows = self._db.all(
             f"SELECT {_COLUMNS} FROM schedules WHERE paused_at IS NULL AND next_at <= ? "
@@ -118,6 +123,18 @@ class Schedules:
     def resume(self, name: str, next_at: int | None, now: int) -> bool:
         """Fire again, at that time first; False if it was not paused, or is not there."""
         return self._change("paused_at = NULL, next_at = ?", (next_at,), "paused_at IS NOT NULL", name, now)
+
+    def hasten(self, before: Schedule, next_at: int, now: int) -> bool:
+        """Fire sooner than was laid down; False if somebody has changed it meanwhile."""
+
+        def body(earlier: int | None) -> int:
+            changed = self._db.run(
+                f"UPDATE schedules SET next_at = ?, {_TOUCH} WHERE name = ? AND updated_at = ?",
+                (next_at, now, now, before.name, before.updated_at),
+            )
+            return changed or earlier or 0
+
+        return bool(self._db.write("schedule", body))
 
     def _change(self, sets: str, values: tuple[object, ...], condition: str, name: str, now: int) -> bool:
         def body(earlier: int | None) -> int:

@@ -1,7 +1,8 @@
 """Notices that the wall clock was set back, and shortens the waits that would last until it has caught up.
 
 Leases and timeouts go by clocks that nobody can set. A failed job waits until a time of day: were the clock
-set back by two days, its second of back-off would last two days.
+set back by two days, its second of back-off would last two days. And a schedule that fired while the clock
+was a year ahead would be silent for a year.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 # Clocks of machines differ by a bit, and are corrected by a bit all the time.
 SLACK_MS = 60_000
+# So much later than its next time a schedule fires only if that was worked out by a wrong clock. Less than a
+# day is left alone: what has been fired must not be fired again because a clock was corrected.
+DAY_MS = 86_400_000
 
 
 class Timekeeper:
@@ -37,7 +41,23 @@ class Timekeeper:
             return
         self._looked = False  # until the store has heard of it
         jobs = store.bookkeeping().shorten_waits(now, SLACK_MS)
+        hasten_schedules(store, now)
         self._looked = True
         if back > SLACK_MS or jobs:
             by = f" by {format_duration(back)}" if back > SLACK_MS else ""
             emit("clock.went_back", by=by, jobs=jobs)
+
+
+def hasten_schedules(store: Store, now: int) -> None:
+    """Those that would fire more than a day later than by the clock as it is now."""
+    from queuectl.core.recurrence import next_after
+
+    schedules = store.schedules()
+    last = schedules.last_at()
+    if last is None or last <= now + DAY_MS:
+        return  # so it is nearly always, and to work out the times of many schedules takes a while
+    for schedule in schedules.all():
+        if schedule.paused_at is None and schedule.next_at is not None and schedule.next_at > now + DAY_MS:
+            soonest = next_after(schedule.parsed(), now)
+            if soonest is not None and schedule.next_at > soonest + DAY_MS:
+                schedules.hasten(schedule, soonest, now)
