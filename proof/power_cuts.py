@@ -85,6 +85,9 @@ class Era:
         count = self._random.choice(("1", "1", "2"))
         self._start("queuectl", "worker", "start", "--foreground", "--count", count, "--concurrency", "3")
 
+    def last_words(self) -> str:
+        return (self.notes / "errors").read_text(errors="replace")[-2_000:]
+
     def noted(self, what: str) -> dict[str, int]:
         """Ids, and when it was said of them."""
         return {id: int(when) for id, when in self._lines(what)}
@@ -223,6 +226,8 @@ def carry_out(cuts: int, seed: int) -> Part:
                     for _ in range(min(_CUTS_OF_ONE_STORE, cuts - first)):
                         era.suffer()
                     part.verdict.add(era.finish(), f"seed {seed}, store {first}")
+                except AssertionError as error:
+                    raise AssertionError(f"{error}; they said: {era.last_words()}") from error
                 finally:
                     era.stop()
                 told.completions += len(era.heard)

@@ -17,7 +17,7 @@ from queuectl.testing import wait_until
 _SHUTDOWN = 0x8004587D  # EXT4_IOC_SHUTDOWN
 _NO_LOG_FLUSH = 2  # what the journal has not written yet is gone, as it is when the power fails
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
-_SIZE = "128M"
+_SIZE = "1G"  # with holes: it takes what is written, and all stores of a run are kept on it
 
 
 class Disk:

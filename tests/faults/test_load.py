@@ -60,7 +60,7 @@ def test_a_foreign_transaction_that_never_ends_keeps_nobody_from_working(place: 
 
 @pytest.mark.proof
 def test_idle_workers_ask_little(place: Place, proxy: Proxy, proxied: str) -> None:
-    """Each looks about once a second, and beats once in five."""
+    """Each looks about once a second, by a few statements, and beats once in five."""
     workers, seconds = 4, 6
     crew = place.worker(url=proxied, count=workers).ready(timeout=60)
     place.put({"first": "true"})
@@ -69,7 +69,7 @@ def test_idle_workers_ask_little(place: Place, proxy: Proxy, proxied: str) -> No
     before = proxy.statements_seen
     wait_until(lambda: time.monotonic() - began > seconds, timeout=60, what="some time to pass")
     asked = (proxy.statements_seen - before) / (time.monotonic() - began) / workers
-    assert asked < 5, f"{asked:.1f} statements a second for each idle worker"
+    assert asked < 10, f"{asked:.1f} statements a second for each idle worker"
     place.put({"second": "true"})
     place.settle()
     crew.stop()

@@ -96,8 +96,8 @@ class Results:
         for report in reports:
             if self._write_all([report], now):
                 accepted.append(report)
-            elif self._still_claimed(report):
-                self._write_all([cancelled(report)], now)
+            elif self._still_claimed(report) and self._write_all([cancelled(report)], now):
+                # Both: between the two looks somebody else may have given a verdict on this claim.
                 accepted.append(report)
             elif not self._recorded(report):
                 stale.append(report)
