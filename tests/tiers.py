@@ -16,6 +16,12 @@ from tests.engines import SERVERS
 _ABOVE_THE_STORE = ("cli", "concurrency", "doctor", "faults", "shared", "transfer", "web")
 _LEFT_OUT = "mysql"
 _SLOW = (
+    "browser/test_live.py",
+    "browser/test_look.py",
+    "browser/test_many.py",
+    "browser/test_pages.py",
+    "browser/test_steering.py",
+    "concurrency/test_limits.py",
     "conformance/test_state_machine.py::test_any_sequence_of_calls_agrees_with_the_model[mysql]",
     "conformance/test_state_machine.py::test_any_sequence_of_calls_agrees_with_the_model[postgres]",
     "crash/test_history.py",
