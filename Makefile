@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv servers check test test-long bench bench-full proof proof-quick format build clean
+.PHONY: help venv servers check test test-long bench bench-full proof proof-quick format docs build clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -36,7 +36,15 @@ check: $(STAMP) ## format, lint, types, import directions, docs, work counted fo
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_docs.py
 	$(BIN)/python tools/make_api_docs.py --check
+	$(MKDOCS) --quiet
 	$(BIN)/python tools/check_work.py
+
+# Its notice is about what comes after it: docs/adr/0031.
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+docs: $(STAMP) ## the site, in site/: open site/index.html
+	$(MKDOCS) --quiet
+	@echo "docs: site/index.html; with search: $(PYTHON) -m http.server --directory site"
 
 servers: $(STAMP) ## PostgreSQL, MariaDB and Chromium for the tests: installed if they are neither here nor running
 	@$(BIN)/python tools/get_servers.py
@@ -78,5 +86,5 @@ build: $(STAMP) ## wheel and source archive in dist/
 	$(BIN)/python -m build
 
 clean: ## remove caches and build products (the environment too: rm -r .venv)
-	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf dist build site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -path ./$(VENV) -prune -o -path ./.git -prune -o -type d -name __pycache__ -exec rm -rf {} +

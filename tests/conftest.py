@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,11 @@ import pytest
 from tests.counts import check_counts
 from tests.site import Site
 from tests.tiers import mark_long
+
+
+def pytest_configure() -> None:
+    """Under `nohup` what the tests start would ignore the signal too, and could not be ended by it."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` looks at the marks

@@ -47,6 +47,18 @@ class Site:
             check=False,
         )
 
+    def popen(self, *args: str) -> subprocess.Popen[str]:
+        """A command that is watched while it runs."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "queuectl", *args],
+            env=self.env,
+            cwd=self.work,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
     def ok(self, *args: str, env: dict[str, str] | None = None, input: str | None = None) -> str:
         """Run a command that must succeed; returns its stdout."""
         result = self.q(*args, env=env, input=input)

@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from make_cli_docs import TARGET, page
+from make_man_pages import outdated
 from queuectl.config.settings import KEYS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -155,6 +156,11 @@ def reference_problems() -> Iterator[str]:
         yield "docs/cli.md is out of date; bring it up: python tools/make_cli_docs.py --write"
 
 
+def man_problems() -> Iterator[str]:
+    if outdated():
+        yield "the pages in docs/man are out of date; bring them up: python tools/make_man_pages.py --write"
+
+
 def setting_problems() -> Iterator[str]:
     """Every setting has a row with its default and the words of `config list`."""
     document = ROOT / "docs/configuration.md"
@@ -179,6 +185,7 @@ def problems() -> Iterator[str]:
     yield from adr_problems()
     yield from map_problems()
     yield from reference_problems()
+    yield from man_problems()
     yield from setting_problems()
 
 

@@ -66,6 +66,10 @@ PARTS = (
     Part("C compiler", ("cc",), {"apt-get": "build-essential", "dnf": "gcc", "apk": "build-base"}),
     Part("spin", ("spin",), {"apt-get": "spin"}),
     Part("own kernel", ("linux.uml",), {"apt-get": "user-mode-linux"}),
+    # For completion and the man pages.
+    Part("zsh", ("zsh",), {"apt-get": "zsh", "dnf": "zsh", "apk": "zsh", "brew": "zsh"}),
+    Part("fish", ("fish",), {"apt-get": "fish", "dnf": "fish", "apk": "fish", "brew": "fish"}),
+    Part("groff", ("groff",), {"apt-get": "groff", "dnf": "groff-base", "apk": "groff", "brew": "groff"}),
     Part(
         "Chromium",
         ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),

@@ -9,49 +9,56 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from unittest.mock import patch
 
 from queuectl.cli.main import ALIASES, COMMANDS
 from queuectl.cli.options import Parser
+from queuectl.cli.parsers import does_something_alone, parser_of, subcommands
 
 TARGET = Path(__file__).resolve().parent.parent / "docs/cli.md"
 
 # Every command has them; the top of the page says so once.
 EVERYWHERE = ("--help", "--db", "--json")
 
+EXIT_STATUS = {
+    0: "done",
+    1: "the thing asked about failed or was not found",
+    2: "wrong usage or invalid input; nothing was written",
+    3: "the store cannot be reached, is locked, damaged or too new",
+    4: "refused: its state does not allow it, or a question could not be asked and --yes was missing",
+    130: "interrupted by Ctrl+C",
+}
+
 HEAD = """# The command line
 
 This page is made from the program by `tools/make_cli_docs.py`; `make check` fails when it is out of date.
-`queuectl COMMAND --help` says the same in the terminal.
+`queuectl COMMAND --help` and `queuectl help COMMAND` say the same in the terminal. `queuectl` without a
+command, the tour and the topics of the help are told of in [first-minute.md](first-minute.md).
 
     queuectl [--db FILE] COMMAND [options]
 
 Every command takes `--db FILE` (the store; default: `$QUEUECTL_DB`, else `~/.queuectl/queue.db`),
 `--json` (one JSON document on stdout, an error as a JSON object on stderr) and `--help`.
+With `--debug` an error shows where in the program it happened.
 `queuectl --version` prints the version. Options may be spelled with `_` for `-`. Data goes to stdout,
-everything else to stderr. Durations are `90` (seconds), `500ms`, `10m`, `1h30m`, `2d`.
+everything else to stderr. Durations are `90` (seconds), `500ms`, `10m`, `1h30m`, `2d`. Where a command takes
+an `ID`, [other words](shell.md#naming-jobs) may stand for it; `--format` and completion are described
+[there](shell.md), too.
 
 ## Exit codes
 
 | code | meaning |
 |---|---|
-| 0 | done |
-| 1 | the thing asked about failed or was not found |
-| 2 | wrong usage or invalid input; nothing was written |
-| 3 | the store cannot be reached, is locked, damaged or too new |
-| 4 | refused: its state does not allow it, or a question could not be asked and `--yes` was missing |
-| 130 | interrupted by Ctrl+C |
+{codes}
 
 A command that acts on several jobs goes on after a failure and exits with the highest code among them.
 Where a command has codes of its own, it says so below.
 """
 
 EXIT_CODES = {
-    "run": "that of the job's last attempt; 124 if it timed out, 128+n if signal n ended it, 126 if it could "
-    "not be started, 130 if it was cancelled. Codes 1 to 4 can also be queuectl's own, with a message on "
-    "stderr that begins with `error:`",
+    "run": "that of the job's last attempt; 124 if it timed out, 128+n if signal n ended it, 126 or 127 if "
+    "it could not be started, 130 if it was cancelled. Codes 1 to 4 can also be queuectl's own, with a "
+    "message on stderr that begins with `error:`",
     "wait": "0 only if all of them are completed, 1 if one is dead, cancelled or was deleted meanwhile, "
     "124 if the time was up. A filter that matches no job is done at once",
     "logs": "0 whatever became of the job",
@@ -60,42 +67,20 @@ EXIT_CODES = {
     "config get": "1 for a key that does not exist",
     "worker stop": "0 also if none run",
     "worker restart": "1 if none run",
+    "service status": "0 if it is active, else 1",
     "doctor": "0 if there is nothing worse than a warning, 1 if there is a problem, 3 if the store cannot be "
     "opened or used",
+    "demo": "0 only if all went as told; 1 if not, 128+n if signal n ended it",
     "queue drain": "124 if the time was up, 1 if somebody resumed the queue meanwhile",
     "status": "with `--watch`, Ctrl+C ends it with 0",
 }
 
 
-class _Taken(Exception):
-    """Carries the parser out of the command that was about to use it."""
-
-
-def parser_of(command: str, *words: str) -> Parser:
-    """The parser that a command builds for these words; nothing else of the command is run."""
-
-    def take(self: Parser, *_: object, **__: object) -> None:
-        raise _Taken(self)
-
-    module = import_module(f"queuectl.cli.commands.{command}")
-    with patch.object(Parser, "parse_args", take):
-        try:
-            module.main(list(words))
-        except _Taken as taken:
-            found = taken.args[0]
-            assert isinstance(found, Parser)
-            return found
-    raise AssertionError(f"{command} {words} builds no parser")
-
-
-def subcommands(command: str) -> list[str]:
-    module = import_module(f"queuectl.cli.commands.{command}")
-    return list(getattr(module, "_COMMANDS", ()))
-
-
 def page() -> str:
     """The whole document."""
-    return "\n".join([HEAD, *_contents(), *(line for name in COMMANDS for line in _command(name))]) + "\n"
+    codes = "\n".join(f"| {code} | {meaning} |" for code, meaning in EXIT_STATUS.items())
+    head = HEAD.replace("{codes}", codes)
+    return "\n".join([head, *_contents(), *(line for name in COMMANDS for line in _command(name))]) + "\n"
 
 
 def _contents() -> Iterator[str]:
@@ -114,10 +99,10 @@ def _command(name: str) -> Iterator[str]:
     also = [f"`{alias}`" for alias, target in ALIASES.items() if target == name]
     if also:
         yield f"Also: {', '.join(also)}.\n"
-    yield from _body(parser, name, usage=not parts)
+    yield from _body(parser, name, usage=does_something_alone(name))
     for part in parts:
         yield f"### {name} {part}\n"
-        inner = parser_of(name, part)
+        inner = parser_of(name, *part.split())
         if inner.description == parser.description:  # said once, for all of them
             inner.description = inner.epilog = None
         yield from _body(inner, f"{name} {part}", usage=True)
@@ -139,11 +124,11 @@ def _body(parser: Parser, name: str, *, usage: bool) -> Iterator[str]:
 
 
 def _usage(parser: Parser, name: str) -> str:
-    words = [_placeholder(action) for action in _shown(parser) if not action.option_strings]
+    words = [placeholder(action) for action in _shown(parser) if not action.option_strings]
     return " ".join(["queuectl", name, "[options]", *words])
 
 
-def _placeholder(action: argparse.Action) -> str:
+def placeholder(action: argparse.Action) -> str:
     word = str(action.metavar or action.dest.upper())
     forms = {"*": f"[{word} …]", "+": f"{word} […]", "?": f"[{word}]", argparse.REMAINDER: f"[{word} …]"}
     return forms.get(str(action.nargs), word)
@@ -168,7 +153,7 @@ def _shown(parser: Parser) -> Iterator[argparse.Action]:
 
 def _names(action: argparse.Action) -> str:
     if not action.option_strings:
-        return f"`{_placeholder(action)}`"
+        return f"`{placeholder(action)}`"
     value = ""
     if action.nargs != 0:
         word = action.metavar or "|".join(map(str, action.choices or ())) or action.dest.upper()

@@ -19,7 +19,7 @@ from tests.crash.points import (
 )
 from tests.crash.test_points import points
 
-from proof.matrix import commands, moving, upkeep, working
+from proof.matrix import commands, keeping, moving, upkeep, working
 from proof.matrix.stage import Stage
 
 Scene = Callable[[Stage], None]
@@ -59,10 +59,21 @@ _ADMINISTRATION: dict[Scene, list[str]] = {
     moving.copy: ["copy.chunk", "copy.before_commit", "copy.committed"],
     moving.copy_anew: ["clear.before_commit", "clear.committed"],
     moving.load: ["import.before_commit", "import.committed"],
+    keeping.back_up: ["backup.step", "backup.written", "backup.put"],
+    keeping.restore_over: ["restore.locked", "restore.kept", "restore.copying", "restore.replaced"],
+    keeping.restore_elsewhere: ["restore.ready"],
+    keeping.trim: ["trim.dropped"],
+    keeping.unlearn: ["unlearn.before_commit", "unlearn.committed"],
 }
 # PostgreSQL changes its schema in one transaction, and only a file is copied before.
 _ONLY_ON = {"migrate.step": "mysql", "backup.copied": "sqlite", "migrate.backed_up": "sqlite"}
-_NEW_STORE_EACH_ROUND = {moving.make, moving.bring_up_to_date, moving.copy, moving.copy_anew, moving.load}
+# Steps of copying a file: a server's queue is exported, and put in place in one transaction.
+_ONLY_ON |= dict.fromkeys(("backup.step", "restore.locked", "restore.kept"), "sqlite")
+_ONLY_ON |= dict.fromkeys(("restore.copying", "restore.replaced", "restore.ready"), "sqlite")
+_NEW_STORE_EACH_ROUND = {
+    *(moving.make, moving.bring_up_to_date, moving.copy, moving.copy_anew, moving.load),
+    *(keeping.restore_over, keeping.trim),
+}
 
 SCENES = {
     point: (scene, rounds)

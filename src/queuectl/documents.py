@@ -15,9 +15,13 @@ from queuectl.core.dealing import parse_queues, queue_names
 from queuectl.core.durations import format_duration
 from queuectl.core.job import DEFAULT_QUEUE
 from queuectl.core.pieces import read
+from queuectl.core.runtimes import percent_of
 from queuectl.core.states import PROCESSING
 from queuectl.core.times import iso
+from queuectl.estimating import usual_seconds
 from queuectl.graphs import depends_on
+from queuectl.notices import documents
+from queuectl.postmortem import deaths_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,10 +34,14 @@ __all__ = ["command_line", "job_document", "schedule_document", "settings_docume
 
 
 def job_document(queue: Queue, job: Job) -> dict[str, object]:
-    history = [attempt.to_dict() for attempt in queue.attempts(job)]
+    attempts = queue.attempts(job)
+    deaths = {run: death.to_dict() for run, death in deaths_of(queue, job, attempts).items()}
+    history = [{**attempt.to_dict(), "report": deaths.get(attempt.run)} for attempt in attempts]
     if job.state == PROCESSING and len(history) < job.runs:
         history.append(_running(job))
-    return {**job.to_dict(), **depends_on(queue, job), "history": history}
+    read = {} if job.input is None else {"input": job.input}
+    more = {"usual_seconds": usual_seconds(queue, job), **documents(queue, job)}
+    return {**job.to_dict(), **read, **depends_on(queue, job), **more, "history": history}
 
 
 def _running(job: Job) -> dict[str, object]:
@@ -47,6 +55,7 @@ def _running(job: Job) -> dict[str, object]:
         "signal": None,
         "worker_id": job.worker_id,
         "error": None,
+        "report": None,
     }
 
 
@@ -58,14 +67,22 @@ def worker_document(worker: Worker) -> dict[str, object]:
         "state": "stopping" if worker.control else "busy" if worker.running else "idle",
         "concurrency": worker.concurrency,
         "running": worker.running,
-        "queues": queue_names(worker.queues) if worker.queues else None,
+        "queues": _queues(worker),
         "weights": parse_queues(worker.queues)[1] if worker.queues else None,
         "provides": read(worker.provides) or None,
         "supervisor_pid": worker.supervisor,
         "memory_kb": worker.memory_kb,
+        "version": worker.version,
         "started_at": iso(worker.started_at),
         "last_heartbeat": iso(worker.seen_at),
     }
+
+
+def _queues(worker: Worker) -> list[str] | None:
+    """None: all of them. None at all are those of a `run` that works for its own job."""
+    if worker.queues is None:
+        return None
+    return queue_names(worker.queues) if worker.queues else []
 
 
 def schedule_document(schedule: Schedule, times: list[int]) -> dict[str, object]:
@@ -79,7 +96,7 @@ def command_line(job: Job) -> str:
         ("--queue", None if job.queue == DEFAULT_QUEUE else job.queue),
         ("--priority", job.priority or None),
         ("--max-retries", job.max_retries),
-        ("--timeout", job.timeout and format_duration(job.timeout)),
+        ("--timeout", _timeout(job)),
         ("--cwd", job.cwd),
         ("--needs", job.needs),
         ("--group", job.job_group),
@@ -87,6 +104,11 @@ def command_line(job: Job) -> str:
     ):
         if value is not None:
             words += [option, str(value)]
+    wishes = job.wishes()
+    ends = wishes.get("notify_on")
+    words += ["--notify", str(wishes["notify"])] if "notify" in wishes else []
+    words += ["--notify-on", ",".join(ends)] if isinstance(ends, list) else []
+    words += ["--stdin", "…"] if job.input is not None else []
     for tag in job.tag_list():
         words += ["--tag", tag]
     for name in job.environment():
@@ -95,6 +117,13 @@ def command_line(job: Job) -> str:
     # Not behind `--`: a line that begins with a brace would be taken for JSON.
     words += ["--", *argv] if argv else ["--command", job.command]
     return " ".join(quote(word) for word in words)
+
+
+def _timeout(job: Job) -> str | None:
+    percent = percent_of(job)
+    if percent is not None:
+        return f"{percent}%"
+    return format_duration(job.timeout) if job.timeout else None
 
 
 def settings_document(queue: Queue) -> dict[str, dict[str, object]]:

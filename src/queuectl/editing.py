@@ -10,6 +10,8 @@ import json
 
 from queuectl import doorbell
 from queuectl.core import states
+from queuectl.core.job import PERCENT
+from queuectl.core.notices import AS_USUAL, changed
 from queuectl.core.spec import Defaults, job_from_fields
 from queuectl.errors import InvalidInput, Refused
 from queuectl.store.messages import JobFilter
@@ -42,14 +44,17 @@ LONGEST_TEXT = 200  # characters of a progress
 _RULES = (
     *("retry_on", "no_retry_on", "ok_codes"),
     *("memory", "cpu_time", "files", "processes", "nice"),
+    "timeout_percent",
 )
+_NOTICES = ("notify", "notify_on")
 _OPTIONAL = ("timeout", "backoff_strategy", "backoff_base", "backoff_max", "retry_delay", "tags")
 EDITABLE = (
     *("command", "argv", "queue", "priority", "run_at", "delay", "max_retries", "cwd", "env", "needs"),
     *_OPTIONAL,
+    *_NOTICES,
     *_RULES,
 )
-CLEARABLE = (*_OPTIONAL, "env", "needs", *_RULES)  # what a job need not have
+CLEARABLE = (*_OPTIONAL, "env", "needs", *_NOTICES, *_RULES)  # what a job need not have
 _SOMETHING = {"command": "true"}  # a job cannot be checked without a command
 
 
@@ -61,12 +66,13 @@ class Changes:
     def __init__(self, fields: Mapping[str, object], defaults: Defaults) -> None:
         """`fields` as those of a new job; None takes away what a job need not have."""
         _check_names(fields)
+        fields = _one_timeout(fields)
         given = {name: value for name, value in fields.items() if value is not None}
         named = "command" in given or "argv" in given
         job = job_from_fields(given if named else {**_SOMETHING, **given}, defaults)
         self._defaults = defaults
         # One variable or one limit is changed and the others stay: these share a column.
-        self._merged = {name: value for name, value in fields.items() if name in (*_RULES, "env")}
+        self._merged = {name: value for name, value in fields.items() if name in (*_RULES, *_NOTICES, "env")}
         self.columns = {
             column: value
             for name in fields
@@ -88,10 +94,10 @@ class Changes:
         value = self.columns.get("queue")
         return None if value is None else str(value)
 
-    def merge(self, rules: str | None, env: str | None) -> dict[str, object]:
+    def merge(self, rules: str | None, env: str | None, notify: str | None) -> dict[str, object]:
         """The columns that these changes make of a job's own; refuses what does not go together."""
         fields: dict[str, object] = {**_SOMETHING, **_as_given(json.loads(rules) if rules else {})}
-        fields |= {name: value for name, value in self._merged.items() if name != "env"}
+        fields |= {name: value for name, value in self._merged.items() if name in _RULES}
         if "env" in self._merged:
             more = self._merged["env"]
             fields["env"] = {**json.loads(env or "{}"), **more} if isinstance(more, dict) else None
@@ -102,6 +108,13 @@ class Changes:
             columns["rules"] = json.dumps(kept, sort_keys=True) if kept else None
         if "env" in self._merged:
             columns["env"] = job.env
+        notices = {
+            name: AS_USUAL if value is None else value
+            for name, value in self._merged.items()
+            if name in _NOTICES
+        }
+        if notices:
+            columns["notify"] = changed(notify, **notices)
         return columns
 
 
@@ -117,6 +130,14 @@ def _check_names(fields: Mapping[str, object]) -> None:
             raise InvalidInput(
                 f"a job must have its {name}", "what can be taken away: " + ", ".join(CLEARABLE)
             )
+
+
+def _one_timeout(fields: Mapping[str, object]) -> Mapping[str, object]:
+    """One as a duration takes the place of one in percent, and the other way round, unless both are given."""
+    value = fields.get("timeout")
+    if isinstance(value, str) and value.rstrip().endswith("%"):
+        return {**fields, "timeout": None, PERCENT: value}
+    return {PERCENT: None, **fields} if "timeout" in fields else fields
 
 
 def _columns(name: str, job: NewJob) -> dict[str, object]:

@@ -8,6 +8,7 @@ How an error is printed is left to the command line.
     ├── NotFound             1   the thing asked about does not exist
     ├── Refused              4   its state does not allow it
     └── StoreError           3   the store cannot be used
+        ├── StoreMissing     3   there is none at this place yet
         ├── StoreBusy        3   locked by somebody else; worth trying again
         ├── StoreAway        3   the server cannot be reached now
         │   └── OutcomeUnknown  3   it went away, or the disk failed, before a commit was confirmed
@@ -37,6 +38,12 @@ class InvalidInput(QueuectlError):
 
     exit_code = 2
     code = "invalid_input"
+    fields: tuple[str, ...] = ()  # of a job or a queue that the message speaks of, by these very words
+
+    def about(self, *fields: str) -> InvalidInput:
+        """Itself: whoever knows these fields by other names can put those in."""
+        self.fields = fields
+        return self
 
 
 class DuplicateId(InvalidInput):
@@ -68,6 +75,10 @@ class StoreError(QueuectlError):
     exit_code = 3
     code = "store"
     lasting = False  # True: trying the same again later cannot help
+
+
+class StoreMissing(StoreError):
+    """There is no store at this place yet, and nobody asked to make one."""
 
 
 class StoreBusy(StoreError):

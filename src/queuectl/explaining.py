@@ -7,6 +7,8 @@ from queuectl.core import states
 from queuectl.core.amounts import parse_needs, parse_provides
 from queuectl.core.explaining import explain
 from queuectl.core.situation import MOST_AHEAD, Candidate, Group, Parent, Situation
+from queuectl.estimating import usual_of
+from queuectl.notices import notifications
 from queuectl.queue import JobFilter
 
 TYPE_CHECKING = False
@@ -35,9 +37,12 @@ def situation_of(queue: Queue, job: Job) -> Situation:
     if job.state in states.TERMINAL:
         if job.unique_key is not None:
             situation.holder = store.surroundings().holder(job)
+        situation.untold = [one for one in notifications(queue, job) if one.state != states.COMPLETED]
         return situation
     _add_workers(situation, living_workers(store), queue)
-    if job.state != states.PROCESSING:
+    if job.state == states.PROCESSING:
+        situation.usual = usual_of(queue, job)
+    else:
         _add_line(situation, queue)
     return situation
 

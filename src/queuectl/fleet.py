@@ -10,15 +10,15 @@ import signal
 import subprocess
 import sys
 import time
-from itertools import chain, pairwise
+from itertools import chain
 
 from queuectl import doorbell, system
-from queuectl.app import WorkerSpec, living_workers
-from queuectl.core.admission import Limits, parse_limits
-from queuectl.core.dealing import parse_queues, spell_queues
+from queuectl.app import count_running, living_workers, workers_at_work
+from queuectl.assembly import WorkerSpec
+from queuectl.core.dealing import spell_queues
 from queuectl.core.pieces import common, read, spell
 from queuectl.errors import NotFound, QueuectlError, Refused
-from queuectl.paths import make_private_dir
+from queuectl.paths import make_private_dir, workers_log
 from queuectl.store.messages import Worker
 from queuectl.upkeep.rescuer import rescue
 from queuectl.worker.process import daemon_environment
@@ -36,13 +36,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Stopped",
     "Worker",
-    "alike",
+    "await_workers",
     "crashing",
+    "launch",
     "on_this_machine",
     "own_words",
     "refuse_taken",
     "start_background",
     "stop_workers",
+    "supervisor_commands",
     "worker_command",
 ]
 
@@ -96,18 +98,27 @@ def start_background(queue: Queue, shares: Sequence[Pieces], spec: WorkerSpec) -
 
     Returns them once they are ready.
     """
+    process, log = launch(queue, shares, spec)
+    return await_workers(queue, process, len(shares), log)
+
+
+def launch(
+    queue: Queue, shares: Sequence[Pieces], spec: WorkerSpec, *, fed: bool = False
+) -> tuple[subprocess.Popen[bytes], str]:
+    """A supervisor on its way, and its log. `fed`: each byte on its stdin lets one more worker begin."""
     location, count = queue.store.location, len(shares)
     if queue.settings.shutdown:
         queue.set_config("shutdown", None)
     make_private_dir(location.logs_dir)
-    log = os.path.join(location.logs_dir, "workers.log")
+    log = workers_log(location)
     command = worker_command(location, spec)
     command[command.index("serve")] = "supervise"
+    log_words = ["--log-max", str(queue.settings.worker_log_max), *(["--fed"] if fed else [])]
     fd = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         process = subprocess.Popen(
-            [*command, "--count", str(count), *chain.from_iterable(own_words(shares))],
-            stdin=subprocess.DEVNULL,
+            [*command, "--count", str(count), *log_words, *chain.from_iterable(own_words(shares))],
+            stdin=subprocess.PIPE if fed else subprocess.DEVNULL,
             stdout=fd,
             stderr=fd,
             cwd=location.state_dir,
@@ -116,51 +127,23 @@ def start_background(queue: Queue, shares: Sequence[Pieces], spec: WorkerSpec) -
         )
     finally:
         os.close(fd)
-    return _await_workers(queue, process, count, log)
+    return process, log
 
 
-def alike(queue: Queue, workers: Sequence[Worker]) -> list[tuple[WorkerSpec, list[Pieces]]]:
-    """How to start such workers again: what those that were started alike have in common, and each one's own.
-
-    The limits of their machine are known to their supervisors alone; without one there are none.
-    """
-    limits = {
-        identity.pid: _limits(card.get("command"))
-        for identity, card in supervisors(queue.store.location.run_dir)
-    }
-    kinds: dict[tuple[object, ...], tuple[WorkerSpec, list[Pieces]]] = {}
-    for worker in workers:
-        load, memory = limits.get(worker.supervisor or 0, (None, None))
-        names, weights = parse_queues(worker.queues) if worker.queues else (None, None)
-        spec = WorkerSpec(
-            concurrency=worker.concurrency,
-            queues=names,
-            weights=weights,
-            limits=Limits(load, memory),
-        )
-        kind = (worker.concurrency, worker.queues, load, memory)
-        kinds.setdefault(kind, (spec, []))[1].append(read(worker.provides))
-    return list(kinds.values())
-
-
-def _limits(command: object) -> tuple[float | None, int | None]:
-    """Those in the command of a supervisor's workers."""
-    words = [str(word) for word in command] if isinstance(command, list) else []
-    found = dict(pairwise(words))
-    limits = parse_limits(found.get("--max-load"), found.get("--min-free-memory"))
-    return limits.max_load, limits.min_free_memory
-
-
-def _await_workers(queue: Queue, process: subprocess.Popen[bytes], count: int, log: str) -> list[Worker]:
+def await_workers(
+    queue: Queue, process: subprocess.Popen[bytes], count: int, log: str, *, give_up: bool = True
+) -> list[Worker]:
+    """The workers of a supervisor, when there are so many; if there are not in time, it may be ended."""
     deadline = time.monotonic() + _START_WITHIN + count * _START_EACH
     while time.monotonic() < deadline:
-        mine = [w for w in queue.store.workers() if w.supervisor == process.pid]
+        mine = [w for w in living_workers(queue.store) if w.supervisor == process.pid]
         if len(mine) >= count:
             return mine
         if process.poll() is not None:
             break
         queue.wait_for_change(min(deadline, time.monotonic() + 0.2))
-    process.terminate()  # or it would go on trying behind our back
+    if give_up:
+        process.terminate()  # or it would go on trying behind our back
     if _is_full(log):  # so it cannot say it itself
         raise QueuectlError("the workers did not start: the disk is full", "free some space, and start again")
     raise QueuectlError("the workers did not start", f"their log says why: {log}")
@@ -221,6 +204,7 @@ def stop_workers(
         if (not left and not parents) or time.monotonic() > deadline:
             break
         if progress is not None:
+            count_running(store, left)
             progress(left)
         # Processes end without writing to the store, so look often whatever it says.
         queue.wait_for_change(time.monotonic() + 0.05)
@@ -229,6 +213,21 @@ def stop_workers(
     # Always: one of them may have crashed on the way, and nobody else is left to free its jobs.
     rescue(store, settings, queue.clock.now())
     return Stopped(chosen, left)
+
+
+def supervisor_commands(queue: Queue) -> dict[int, list[str]]:
+    """How the workers of each supervisor of this machine were started."""
+    found = {}
+    for identity, card in supervisors(queue.store.location.run_dir):
+        command = card.get("command")
+        found[identity.pid] = [str(word) for word in command] if isinstance(command, list) else []
+    return found
+
+
+def wanted_workers(queue: Queue) -> dict[int, int]:
+    """How many workers each supervisor of this machine keeps up."""
+    cards = supervisors(queue.store.location.run_dir)
+    return {identity.pid: int(str(card.get("wanted", 0))) for identity, card in cards}
 
 
 def crashing(queue: Queue) -> list[str]:
@@ -241,7 +240,7 @@ def ask_to_stop(queue: Queue, id: str, *, now: bool = False) -> Worker:
     chosen = _choose(living_workers(queue.store), [id])
     _ask(queue.store, chosen, "now" if now else "drain")
     # As it stands in the store now; one without a job may be gone already.
-    return next((worker for worker in living_workers(queue.store) if worker.id == id), chosen[0])
+    return next((worker for worker in workers_at_work(queue.store) if worker.id == id), chosen[0])
 
 
 def on_this_machine(store: Store, workers: Sequence[Worker]) -> list[Worker]:

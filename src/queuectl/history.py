@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from queuectl.core import states
 from queuectl.core.measures import RUN, WAIT, classes, percentile
-from queuectl.store.history import FOUR, HOUR, MINUTE, SAMPLES, TEN, depth_of
+from queuectl.store.history import DAY, FOUR, HOUR, KEPT, MINUTE, SAMPLES, TEN, depth_of
 from queuectl.store.tallies import ENQUEUED, MINUTE_MS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from queuectl.queue import Queue
 
-__all__ = ["RANGES", "history"]
+__all__ = ["RANGES", "Range", "history", "range_of"]
 
 
 class Range:
@@ -30,6 +30,19 @@ RANGES = {
     "7d": Range(7 * 24 * 60, HOUR),
     "30d": Range(30 * 24 * 60, FOUR),
 }
+_STEPS = (MINUTE, TEN, HOUR, FOUR, DAY)
+
+
+def range_of(ms: int) -> Range:
+    """So far back, in the smallest steps that are kept for so long; rounded up to whole ones."""
+    minutes = max(-(-ms // MINUTE_MS), 1)
+    for step in _STEPS:
+        whole = -(-minutes // step) * step
+        if whole + step <= KEPT.get(step, whole + step):
+            break
+    return Range(whole, step)
+
+
 _FLOWS = (states.COMPLETED, states.DEAD, states.FAILED, states.CANCELLED, ENQUEUED)
 _DEPTHS = (*(s for s in states.ALL if s not in states.TERMINAL), states.DEAD)
 

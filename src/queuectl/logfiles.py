@@ -29,6 +29,19 @@ def _is_ours(name: str) -> bool:
     return name == log_name(int(seq), int(run))
 
 
+def parse_log_file(name: str) -> tuple[int, int] | None:
+    """The job and the run of a file below logs/, head or tail; None if it is none of ours."""
+    head, dot, tail = name.partition(".log")
+    if not dot or not _is_ours(head + dot) or (tail and not (tail[0] == "." and tail[1:].isdecimal())):
+        return None
+    seq, _, run = head[3:].partition("-")
+    return int(seq), int(run)
+
+
+def is_log_file(name: str) -> bool:
+    return parse_log_file(name) is not None
+
+
 def tail_name(name: str, number: int) -> str:
     return f"{name}.{number}"
 

@@ -64,6 +64,12 @@ def is_short(attempt: Attempt) -> bool:
     return attempt.output is not None and attempt.log is None
 
 
+def was_cleaned(attempt: Attempt) -> bool:
+    """Whether its output was dropped later, as `keep-output` wants it."""
+    gone = attempt.output is None and attempt.log is None
+    return gone and 0 < attempt.output_bytes == attempt.output_dropped
+
+
 def lies_elsewhere(queue: Queue, attempt: Attempt) -> bool:
     """Whether its log is a file of another machine, so that only the end of it can be read here."""
     location = queue.store.location

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from queuectl.app import living_workers
+from queuectl.core.estimates import THROUGHPUT
 from queuectl.core.job import plain_number
 from queuectl.editing import progressing
+from queuectl.estimating import eta
 from queuectl.queues import resting
 from queuectl.store.messages import JobFilter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from queuectl.core.estimates import Estimate
     from queuectl.queue import Queue
 
 __all__ = ["Overview"]
@@ -24,6 +29,7 @@ class Overview:
     """Of the store, or of one queue."""
 
     def __init__(self, queue: Queue, name: str | None) -> None:
+        self._queue, self._name = queue, name
         living = living_workers(queue.store)
         self.workers = len(living)
         self.slots = sum(worker.concurrency for worker in living)
@@ -46,6 +52,17 @@ class Overview:
         if waiting and self.per_minute and self.workers:
             self.drain_ms = round(waiting / self.per_minute * 60_000)
 
+    @cached_property
+    def estimate(self) -> Estimate:
+        """When all will be done: by run times, else by the throughput. Only who shows it pays for it."""
+        found = eta(self._queue, self._name)
+        if found.ms is None and self.drain_ms is not None:
+            counted = sum(self.counts[state] for state in ("pending", "processing", "failed"))
+            counted -= found.paused + found.unserved
+            if counted > 0:
+                found.ms, found.by = round(counted / self.per_minute * 60_000), THROUGHPUT
+        return found
+
     def to_dict(self) -> dict[str, object]:
         return {
             "jobs": self.counts,
@@ -62,6 +79,10 @@ class Overview:
                 for job in self.progressing
             ],
         }
+
+    def document(self) -> dict[str, object]:
+        """With the estimate, which reads more: not for whoever asks every second."""
+        return {**self.to_dict(), **self.estimate.to_dict()}
 
 
 def _seconds(ms: int | None) -> float | int | None:

@@ -49,6 +49,11 @@ class Location:
         return os.path.join(self.state_dir, "logs")
 
 
+def workers_log(location: Location) -> str:
+    """Where background workers write what went wrong."""
+    return os.path.join(location.logs_dir, "workers.log")
+
+
 def default_home() -> str:
     """The directory of the queue: QUEUECTL_HOME, else .queuectl in the user's own directory."""
     home = os.path.expanduser(os.environ.get("QUEUECTL_HOME") or os.path.join("~", ".queuectl"))
@@ -114,6 +119,21 @@ def _beside(file: str) -> str:
     if name == "queue.db" and os.path.exists(os.path.join(parent, _HOME_MARK)):
         return parent
     return file + ".d"
+
+
+def is_made(file: str) -> bool:
+    """Whether there is a store. An empty file is none yet, though opening it would make one of it.
+
+    What is no file can never be one: to open it says so.
+    """
+    try:
+        info = os.stat(file)
+        return info.st_size > 0 or not stat.S_ISREG(info.st_mode)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        hint = "choose another place with QUEUECTL_HOME or --db"
+        raise StoreError(f"cannot look at {file}: {error.strerror}", hint) from error
 
 
 def mark_home(location: Location) -> None:

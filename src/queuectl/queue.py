@@ -284,15 +284,17 @@ class Queue:
         self.store.settle(self.clock.now())
         return removed
 
-    def cleanable(self, state: str, *, older_than_ms: int = 0) -> int:
+    def cleanable(self, state: str, *, older_than_ms: int = 0, keep: int = 0) -> int:
         """How many jobs `cleanup` would delete."""
-        return self.store.ended_before(_ended(state), self._before(older_than_ms))
+        return self.store.ended_before(_ended(state), self._before(older_than_ms), keep=keep)
 
-    def cleanup(self, state: str, *, older_than_ms: int = 0) -> int:
-        """Delete jobs that ended in `state` longer ago than this."""
+    def cleanup(self, state: str, *, older_than_ms: int = 0, keep: int = 0) -> int:
+        """Delete jobs that ended in `state` longer ago than this, but for the `keep` newest of each queue."""
         _ended(state)
+        # First: who waits for these shall hear how they ended; until then they stay.
+        self.store.settle(self.clock.now())
         before = self._before(older_than_ms)
-        return self._in_chunks(lambda: self.store.purge(state, before, limit=_REMOVE_CHUNK))
+        return self._in_chunks(lambda: self.store.purge(state, before, limit=_REMOVE_CHUNK, keep=keep))
 
     def _before(self, older_than_ms: int) -> int:
         return self.clock.now() - older_than_ms + (0 if older_than_ms else 1)
@@ -310,6 +312,15 @@ class Queue:
                 return total
 
     # --- settings -------------------------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> Settings:
+        return self._settings
+
+    @settings.setter
+    def settings(self, settings: Settings) -> None:
+        self._settings = settings
+        self.store.follow(settings)
 
     def set_config(self, key: str, value: str | None) -> None:
         """Store a setting for all who use this store (None: remove it) and tell the workers."""

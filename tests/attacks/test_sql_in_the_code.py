@@ -27,13 +27,15 @@ ALLOWED = {
     "db.dialect.claim_order", "db.dialect.due_from", "db.dialect.hold", "db.dialect.keep",
     "db.dialect.live_key", "db.dialect.order", "db.dialect.take", "db.dialect.walk_from",
     "dialect.claim_from", "dialect.claim_order", "dialect.kind_from", "dialect.timed", "direction",
-    "driver.schema", "ended", "group", "guard", "index.columns", "index.table", "kept", "late", "lock",
+    "driver.schema", "_ENDED", "group", "guard", "index.columns", "index.table", "kept", "late", "lock",
     "marks", "marks([REST, *queues])", "marks(_UNFINISHED)", "marks(ids)", "marks(part)", "marks(seqs)",
     "marks(worker_ids)", "mine", "more", "name", "names", "needs", "new", "number", "off[0]", "order",
     "place", "restricted", "rule", "running", "seconds", "self._db.dialect.hold", "self._db.dialect.keep",
     "self._db.dialect.live_key", "self._db.dialect.live_schedule", "sequence", "sets", "source", "state",
     "table", "table.name", "table.numbered", "these", "values", "waiting", "what.key", "what.marks()",
-    "what.names", "what.table", "where", "kind.upper()",
+    "what.names", "what.table", "where", "kind.upper()", "', '.join(QUEUE_COLUMNS)", "_COMMAND",
+    "_marks(commands)", "_marks(full)", "latest", "marks(filter.ids)", "own", "self._db.dialect.claim_from",
+    "self._db.dialect.due_from", "OLDER",
 }  # fmt: skip
 
 

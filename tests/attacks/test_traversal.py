@@ -39,7 +39,9 @@ def test_none_can_be_typed_as_an_id(unchecked: Site, tmp_path: Path) -> None:
     unchecked.ok("init")
     before = everything(tmp_path)
     refused = [["enqueue", f"--id={payload}", "true"] for payload in PAYLOADS]
-    unknown = [[verb, "--", payload] for payload in PAYLOADS for verb in ("show", "logs", "rm", "cancel")]
+    verbs = ("show", "logs", "rm", "cancel")
+    typed = [payload for payload in PAYLOADS if payload != "-"]  # which is stdin
+    unknown = [[verb, "--", payload] for payload in typed for verb in verbs]
     for words, (code, said) in zip(refused, on_a_terminal(unchecked, refused), strict=True):
         assert (code, b"is not allowed" in said) == (2, True), (words, said)
     for words, (code, said) in zip(unknown, on_a_terminal(unchecked, unknown), strict=True):

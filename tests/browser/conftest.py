@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.browser import chromium
 from tests.browser.tab import Tab, Watch
+from tests.network.quiet import links_stay
 from tests.web.conftest import api, kind, server, start_server
 from tests.web.server import OWN, Server
 
@@ -48,9 +49,10 @@ def visit(browser: Browser) -> Iterator[Callable[..., Tab]]:
         tabs.append(Tab(context, server, Watch(context, server)))
         return tabs[-1]
 
-    yield go
-    for tab in tabs:
-        tab.context.close()
+    with links_stay():
+        yield go
+        for tab in tabs:
+            tab.context.close()
     for tab in tabs:
         tab.watch.check()
 

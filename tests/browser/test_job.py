@@ -97,6 +97,9 @@ def test_the_output_grows_while_the_job_runs(tab: Tab, site: Site, enqueue: Enqu
     expect(tab.main.locator(".timeline")).to_contain_text("Attempt 1")
     expect(tab.row("exit code 3")).to_have_count(1)  # of the attempts
     expect(tab.main.locator(".job-side .panel").filter(has_text="Why")).to_contain_text("exit")
+    died = tab.main.locator(".job-side .panel").filter(has_text="How attempt 1 died")
+    expect(died).to_contain_text("exit code 3 (the command's own")
+    expect(died.get_by_label("Last lines of stderr")).to_have_text("oops")
     expect(tab.main.locator("dl.kv")).to_contain_text("CPU time")
     expect(tab.main.locator(".job-side")).to_contain_text("queuectl enqueue")
     assert tab.is_same()

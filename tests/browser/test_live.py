@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from playwright.sync_api import Request, expect
 
+from queuectl.queues import pause
 from queuectl.testing import wait_until
 from tests.browser.tab import CUT_OFF, NOT_LET_IN, Tab
+from tests.cli.stagehand import Stagehand, learned
 from tests.site import Site
 from tests.web.server import Server
 
@@ -38,6 +41,20 @@ def test_jobs_of_the_command_line_appear_and_change(tab: Tab, site: Site) -> Non
     expect(row).to_contain_text("completed")
     expect(tabs).to_contain_text("Completed1")
     assert tab.is_same()
+
+
+def test_when_all_will_be_done(tab: Tab, site: Site) -> None:
+    tab.open()
+    oldest = tab.main.locator(".tile").filter(has_text="Oldest waiting")
+    expect(oldest).to_contain_text("nothing waits")
+    with site.queue() as queue:
+        queue.enqueue("make", cwd="/srv")
+        expect(oldest).to_contain_text("no end in sight")
+        Stagehand(queue)
+        learned(queue, "make", 600)
+        queue.enqueue("idle", queue="resting")
+        pause(queue, "resting")
+        expect(oldest).to_contain_text(re.compile(r"done in about \d+m, without 1 job\b"))
 
 
 def test_the_tiles_and_graphs(tab: Tab, site: Site, enqueue: Enqueue) -> None:

@@ -165,17 +165,17 @@ def start(home: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
 
 
 class Terminal(Protocol):
-    def __call__(self, *words: str, keys: str = "", width: int = 80) -> Result: ...
+    def __call__(self, *words: str, keys: str = "", width: int = 80, term: str = "xterm") -> Result: ...
 
 
 @pytest.fixture
 def terminal(home: Path) -> Terminal:
     """The real thing on a terminal, with what is typed; stdout and stderr both come out of it."""
 
-    def run(*words: str, keys: str = "", width: int = 80) -> Result:
+    def run(*words: str, keys: str = "", width: int = 80, term: str = "xterm") -> Result:
         leader, follower = pty.openpty()
         _resize(follower, width)
-        environment = {**os.environ, "TERM": "xterm"}
+        environment = {**os.environ, "TERM": term}
         process = subprocess.Popen(
             [sys.executable, "-m", "queuectl", *words],
             stdin=follower,

@@ -181,17 +181,17 @@ IDS = [
 
 FLAGS = [
     _flag("'abc' is not a whole number", "--max-retries", "abc", hint="--help"),
-    _flag("max_retries must be between 0 and 1,000,000, not -1", "--max-retries", "-1"),
-    _flag("both max_retries and max_attempts", "-r", "3", "--max-attempts", "3"),
+    _flag("--max-retries must be between 0 and 1,000,000, not -1", "--max-retries", "-1"),
+    _flag("both --max-retries and --max-attempts", "-r", "3", "--max-attempts", "3"),
     _flag("'high' is not a whole number", "--priority", "high"),
     _flag("'two' is not a number", "--backoff-base", "two"),
-    _flag("backoff_base must be a number above 0", "--backoff-base", "nan"),
-    _flag("unknown backoff_strategy 'cubic'", "--backoff-strategy", "cubic", hint="linear"),
+    _flag("--backoff-base must be a number above 0", "--backoff-base", "nan"),
+    _flag("unknown --backoff-strategy 'cubic'", "--backoff-strategy", "cubic", hint="linear"),
     _flag("timeout 'forever': not a duration", "--timeout", "forever", hint="1h30m"),
     _flag("delay '-5': must not be negative", "--delay", "-5"),
-    _flag("run_at 'next year': not a time", "--at", "next year", hint="2026-12-01 09:00"),
-    _flag("run_at '25:00'", "--run-at", "25:00", hint="17:30"),
-    _flag("both run_at and delay are given", "--delay", "5", "--at", "17:30"),
+    _flag("--at 'next year': not a time", "--at", "next year", hint="2026-12-01 09:00"),
+    _flag("--at '25:00'", "--run-at", "25:00", hint="17:30"),
+    _flag("both --at and --delay are given", "--delay", "5", "--at", "17:30"),
     _flag("tag 'a b' is not allowed", "--tag", "a b"),
     _flag("queue name '../x' is not allowed", "--queue", "../x"),
     _flag("environment name '1A' is not allowed", "--env", "1A=x"),
@@ -257,7 +257,9 @@ FILES = [
     _file(
         "lines, too long", "echo a\n" + "x" * 131_072, "line 2: the command is 131,072 bytes", "", "--lines"
     ),
-    _file("lines, a bad flag", "echo a\n", "line 1: queue name '?' is not allowed", "", "--lines", "-q", "?"),
+    _file(
+        "lines, a bad flag", "echo a\n", "--queue: queue name '?' is not allowed", "", "--lines", "-q", "?"
+    ),
 ]
 
 IN_JOBS = [*MALFORMED, *COMMANDS, *FIELDS, *IDS, *FLAGS, *FILES]

@@ -9,6 +9,7 @@ from queuectl.core.chunks import STDERR, STDOUT, pack
 from queuectl.core.job import Job
 from queuectl.core.lifecycle import decide
 from queuectl.core.outcome import CANCELLED, FAILED, SUCCEEDED, Outcome
+from queuectl.core.runtimes import class_of_run, digest_of
 from queuectl.logfiles import log_name
 from queuectl.queue import Queue
 from queuectl.store.messages import Ask, Worker
@@ -33,7 +34,7 @@ class Stagehand:
         worker.state = "alive"
         worker.started_at = worker.seen_at = queue.clock.now()
         worker.concurrency, worker.running = 1, 0
-        worker.memory_kb = None
+        worker.memory_kb = worker.version = None
         worker.queues = worker.supervisor = worker.control = worker.provides = None
         queue.store.register(worker, 600_000)
         self._claims = 0
@@ -114,3 +115,12 @@ def out(text: bytes, at: int = 0) -> bytes:
 
 def err(text: bytes, at: int = 0) -> bytes:
     return pack(STDERR, at, text)
+
+
+def learned(queue: Queue, command: str, seconds: float, cwd: str | None = "/srv") -> int:
+    """The command has succeeded three times in that time; returns the median that follows."""
+    digest = digest_of(command, None, cwd)
+    runs = {(digest, class_of_run(round(seconds * 1000))): 3}
+    queue.store.history().measured([("default", "run ms", 1)], queue.clock.now(), runs)
+    known = queue.store.runtimes().of([digest])[digest].median_ms
+    return known or 0

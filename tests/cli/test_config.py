@@ -124,3 +124,11 @@ def test_settings_that_do_not_fit_together_can_be_mended(cli: Cli, home: Path) -
     assert cli("enqueue", "true").code == 2
     assert cli("config", "unset", "worker-heartbeat-interval").code == 0
     assert cli("enqueue", "true").code == 0
+
+
+def test_a_shell_that_this_machine_cannot_run_is_noted(cli: Cli) -> None:
+    for shell in ("/nosuch/sh", "/etc/passwd", "/etc"):
+        result = cli("config", "set", "shell", shell)
+        assert (result.code, result.out) == (0, f"✓ shell = {shell}\n")
+        assert f"note: {shell} cannot be run on this machine" in result.err
+    assert cli("config", "set", "shell", "/bin/sh").err == ""

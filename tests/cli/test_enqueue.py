@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -247,7 +248,8 @@ def test_a_job_pasted_back_as_it_was_printed(cli: Cli, queue: Queue, stage: Stag
     result = cli("enqueue", printed)
 
     assert (result.code, result.out) == (0, "✓ Job job1 enqueued successfully\n")
-    assert "note: field 'state' is set by the queue itself and was ignored" in result.err
+    [note] = [line for line in result.err.splitlines() if "set by the queue itself" in line]
+    assert re.match(r"note: \d+ fields are set by the queue itself and were ignored: number, state, ", note)
     job = queue.get("job1")
     assert (job.state, job.attempts, job.priority, job.timeout) == ("pending", 0, 2, 5_000)
     assert (job.command, job.tag_list()) == ("echo hi", ["a"])
@@ -259,3 +261,41 @@ def test_an_argument_list_pasted_back(cli: Cli, queue: Queue) -> None:
 
     assert cli("enqueue", printed).code == 0
     assert json.loads(queue.get("job1").argv or "") == ["ls", "a b"]
+
+
+def test_a_directory_that_is_missing_here_is_noted_and_no_error(cli: Cli, queue: Queue) -> None:
+    note = "note: there is no directory /nosuch/place here"
+    for number, words in enumerate(
+        [
+            ("enqueue", "--cwd", "/nosuch/place", "true"),
+            ("enqueue", '{"command":"true","cwd":"/nosuch/place"}'),
+            ("map", "--cwd", "/nosuch/place", "echo", ":::", "a"),
+            ("schedule", "add", "often", "@hourly", "--cwd", "/nosuch/place", "true"),
+            ("edit", "last", "--cwd", "/nosuch/place"),
+        ]
+    ):
+        result = cli(*words)
+        assert (result.code, result.err.count(note)) == (0, 1), words
+        assert len(queue.list()) == min(number + 1, 3)
+    for words in (("enqueue", "--cwd", "/", "true"), ("enqueue", "true")):
+        assert "directory" not in cli(*words).err
+
+
+def test_an_id_that_stands_for_other_jobs_is_taken_with_a_note(cli: Cli, terminal: Cli, queue: Queue) -> None:
+    for id, means in (("last", "the newest job"), ("all", "all jobs")):
+        result = cli("enqueue", "--id", id, "true")
+        assert (result.code, queue.get(id).id) == (0, id)
+        assert f"note: {id} stands for {means} elsewhere" in result.err
+    assert "stands for" not in cli("enqueue", "--id", "12", "true").err, "scripts number their jobs"
+    assert "13 stands for jobs by their numbers" in terminal("enqueue", "--id", "13", "true").out
+    assert "stands for" not in terminal("enqueue", "--id", "job-13", "true").out
+
+
+def test_a_job_before_it_that_is_missing_is_told_without_an_id_that_we_made(cli: Cli) -> None:
+    assert "error: the new job waits for nosuch" in cli("enqueue", "--after", "nosuch", "true").err
+    assert "error: job b waits for nosuch" in cli("enqueue", "--id", "b", "--after", "nosuch", "true").err
+
+
+def test_who_gives_no_command_is_shown_the_command_that_was_meant(cli: Cli) -> None:
+    for command in ("run", "enqueue"):
+        assert f'hint: like: queuectl {command} "echo hello"' in cli(command).err

@@ -170,7 +170,8 @@ def test_of_a_job_that_failed(cli: Cli, queue: Queue, stage: Stagehand) -> None:
     told = cli("explain", "a").out
     assert "Its attempt 1 of 4 failed: exit code 1. It is tried again 10m after that" in told
     assert f"on {stage.host} by worker {stage.worker.id}: exit code 1 after" in told
-    assert told.rstrip().endswith(": no such file")
+    assert ": no such file\n" in told
+    assert "How attempt 1 died:\n  exit code 1: what most commands say for any failure" in told
 
 
 def test_of_a_running_job(cli: Cli, queue: Queue, stage: Stagehand) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 from tests.cli.conftest import Cli, Terminal
-from tests.cli.stagehand import Stagehand
+from tests.cli.stagehand import Stagehand, err, out
 
+from queuectl.core.outcome import FAILED, SUCCEEDED
+from queuectl.logfiles import log_name
 from queuectl.queue import Queue
 
 EVIL = "echo \x1b]0;pwned\x07 \u202e \x9b31m"
-HEADER = ["ID", "STATE", "QUEUE", "PRIO", "ATTEMPTS", "AGE", "COMMAND"]
+HEADER = ["ID", "STATE", "NO", "QUEUE", "PRIO", "ATTEMPTS", "AGE", "COMMAND"]
 
 
 def rows(text: str) -> list[list[str]]:
@@ -21,15 +23,15 @@ def ids(text: str) -> list[str]:
 
 
 class TestList:
-    def test_says_that_there_are_none(self, cli: Cli) -> None:
+    def test_says_that_there_are_none(self, cli: Cli, queue: Queue) -> None:
         result = cli("list")
         assert (result.code, result.out, result.err) == (0, "", "no jobs\n")
 
     def test_is_a_table_with_id_and_state_first(self, cli: Cli, several: None) -> None:
         table = rows(cli("list").out)
         assert table[0] == HEADER
-        assert table[1][:5] == ["done", "completed", "default", "0", "1/4"]
-        assert table[7][:5] == ["waiting", "pending", "mail", "7", "0/4"]
+        assert table[1][:6] == ["done", "completed", "1", "default", "0", "1/4"]
+        assert table[7][:6] == ["waiting", "pending", "7", "mail", "7", "0/4"]
 
     @pytest.mark.parametrize(
         ("words", "expected"),
@@ -133,7 +135,9 @@ class TestShow:
         assert "State:      dead\n" in text
         assert "Last error: exit code 1: no such file\n" in text
         assert "Attempts:   1/1 (max retries 0)\n" in text
-        header, attempt = text.splitlines()[-2:]
+        table, _, report = text.partition("\n\nHow attempt 1 died:\n")
+        header, attempt = table.splitlines()[-2:]
+        assert report.startswith("  exit code 1: what most commands say for any failure\n  ran ")
         assert header.split()[:4] == ["ATTEMPT", "STARTED", "TOOK", "OUTCOME"]
         assert attempt.split()[0] == "1"
         assert "failed" in attempt
@@ -143,6 +147,28 @@ class TestShow:
         assert job["id"] == "flaky"
         assert [(a["attempt"], a["outcome"]) for a in job["history"]] == [(1, "failed")]
         assert job["history"][0]["exit_code"] == 1
+        assert job["history"][0]["report"]["cause"] == "exit_code"
+        assert cli("show", "done", "--json").json()["history"][0]["report"] is None
+
+    def test_gives_the_last_words_of_the_last_failure(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+        queue.enqueue("true", id="talker", max_retries=1)
+        words = b"".join(b"line %d\n" % number for number in range(9)) + b"\x1b[31mred\x1b[0m \x9b31m\n"
+        stage.fail("talker", output=err(b"of the first\n"))
+        stage.fail("talker", output=out(b"no word of it\n") + err(words))
+        for command in (("show",), ("dlq", "show"), ("explain",)):
+            report = cli(*command, "talker").out.partition("How attempt 2 died:\n")[2]
+            last = report.partition("Its last words on stderr:\n")[2].splitlines()
+            assert last == ["    line 5", "    line 6", "    line 7", "    line 8", "    red \\x9b31m"]
+        history = cli("show", "talker", "--json").json()["history"]
+        assert [one["report"]["stderr"][0] for one in history] == ["of the first", "line 5"]
+        assert cli("explain", "talker", "--json").json()["report"]["attempt"] == 2
+
+    def test_gives_the_last_words_of_a_long_log(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+        queue.enqueue("true", id="long", max_retries=0)
+        job = stage.claim("long")
+        stage.live_file(job).write(out(b"x" * 100_000) + err(b"early\n", 1) + out(b"y\n") + err(b"late\n", 2))
+        stage.end(job, FAILED, exit_code=3, error="exit code 3: late", log=log_name(job.seq, job.runs))
+        assert cli("show", "long").out.endswith("Its last words on stderr:\n    early\n    late\n")
 
     def test_has_the_attempt_that_runs(self, cli: Cli, several: None, stage: Stagehand) -> None:
         assert cli("info", "running").out.splitlines()[-1].split()[0] == "1"
@@ -177,25 +203,14 @@ class TestShow:
             assert "hush" not in text
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "list",
-        "show",
-        "logs",
-        "wait",
-        "status",
-        "cancel",
-        "retry",
-        "rm",
-        "dlq",
-        "config",
-        "cleanup",
-        "init",
-    ],
-)
-def test_every_command_has_help_with_examples(cli_process: Cli, command: str) -> None:
-    result = cli_process(command, "--help")
-    assert result.code == 0
-    assert f"usage: queuectl {command}" in result.out
-    assert f"examples:\n  queuectl {command}" in result.out
+def test_worker_list_shows_what_runs_at_this_moment(cli: Cli, queue: Queue) -> None:
+    """Its worker has had no heartbeat since."""
+    stage = Stagehand(queue)
+    queue.enqueue("echo a", id="a")
+    assert cli("worker", "list", "--format", "{state} {running}").out == "idle 0\n"
+    job = stage.claim("a")
+    assert cli("worker", "list", "--format", "{state} {running}").out == "busy 1\n"
+    assert " 1/1 " in cli("worker", "list").out
+    stage.end(job, SUCCEEDED, exit_code=0)
+    assert cli("worker", "list", "--json").json()[0]["running"] == 0
+    stage.leave()

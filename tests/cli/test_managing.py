@@ -79,7 +79,7 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
     (("--queue", "a b"), "queue name 'a b' is not allowed"),
     (("--command", "  "), "the command is empty"),
     (("--at", "soon"), "soon"),
-    (("--at", "now", "--delay", "1h"), "both run_at and delay are given"),
+    (("--at", "now", "--delay", "1h"), "both --at and --delay are given"),
     (("--env", "QUEUECTL_X=1"), "QUEUECTL_X is set by the queue itself"),
     (("--no-retry-on", "7"), "exit code 7 is both in"),
     (("--clear", "command"), "--clear command"),
@@ -156,7 +156,34 @@ class TestEdit:
         result = cli("edit", "a")
         assert result.code == 2
         assert "nothing to change" in result.err
-        assert all(name in result.err for name in EDITABLE)
+        assert "--at, --delay, --max-retries" in result.err
+        assert not any(name in result.err for name in EDITABLE if "_" in name)
+
+    def test_none_removes_what_a_job_need_not_have(self, cli: Cli, queue: Queue) -> None:
+        limits = {"timeout": "10m", "memory": "1G", "nice": 5, "retry_on": "7", "needs": "gpu=1"}
+        queue.enqueue("true", id="a", backoff_base=3, **limits)
+        for field in (*limits, "backoff_base"):
+            assert cli("edit", "a", f"--{field.replace('_', '-')}", "none").code == 0, field
+        job = queue.get("a")
+        assert (job.timeout, job.rules, job.needs, job.backoff_base) == (None,) * 4
+
+    def test_none_removes_a_timeout_in_percent(self, cli: Cli, queue: Queue) -> None:
+        queue.enqueue("true", id="a", timeout="300%")
+        assert cli("edit", "a", "--timeout", "none", "--clear", "timeout").code == 0
+        assert queue.get("a").rules is None
+
+    def test_a_tag_may_be_called_none(self, cli: Cli, queue: Queue) -> None:
+        queue.enqueue("true", id="a", tags=["b"])
+        assert cli("edit", "a", "--tag", "none").code == 0
+        assert queue.get("a").tag_list() == ["none"]
+
+    def test_a_time_in_the_past_is_told_as_such(self, cli: Cli, queue: Queue) -> None:
+        queue.enqueue("true", id="a")
+        past = ("--at", "2020-01-01 09:00")
+        for words in (("edit", "a", *past), ("enqueue", *past, "true")):
+            err = cli(*words).err
+            assert "runs at once: Wed 2020-01-01 09:00" in err
+            assert "ago) is past" in err
 
     def test_refuses_what_enqueue_would_refuse(self, cli: Cli, queue: Queue) -> None:
         queue.enqueue("true", id="a", retry_on="7")

@@ -73,7 +73,7 @@ def test_no_input_is_no_job(cli: Cli, queue: Queue) -> None:
         (["-C", ",", "echo {1}", ":::", "a,b", "c"], "input 2 has 1 column, not 2"),
         (["echo {}", ":::", "fine", "\udcff"], "input 2: the command contains a lone surrogate"),
         (["--", "echo", "{}", ":::", "fine", "a\0"], "input 2: a word of argv contains a NUL byte"),
-        (["--timeout", "soon", "echo", ":::", "a"], "error: timeout 'soon'"),
+        (["--timeout", "soon", "echo", ":::", "a"], "error: --timeout 'soon'"),
         (["--halt", "now,fail=1", "echo", ":::", "a"], "--halt needs --wait"),
         (["--halt", "later", "--wait", "echo", ":::", "a"], "is no rule"),
         (["--name", "x" * 61, "echo", ":::", "a"], "has 61 characters"),

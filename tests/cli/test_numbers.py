@@ -128,7 +128,28 @@ class TestStats:
         assert (result.code, result.out) == (1, "")
         assert "did you mean mail?" in result.err
 
-    def test_other_ranges_are_refused(self, cli: Cli) -> None:
-        result = cli("stats", "--since", "2h")
-        assert result.code == 2
-        assert "30d" in result.err
+    @pytest.mark.parametrize(
+        ("since", "said"),
+        [
+            ("90m", "Last 90m: since "),
+            ("12h", "Last 12h: since "),
+            ("3d", "Last 3d: since "),
+            ("1w", "Last 1w: since "),
+            ("1h 30m", "Last 1h 30m: since "),
+            ("10s", "Last 10s, in steps of 1m: since "),
+            ("185m", "Last 185m, in steps of 10m: since "),
+            ("50h30m", "Last 50h30m, in steps of 1h: since "),
+            ("400d", "Last 400d: since "),
+        ],
+    )
+    def test_any_time_will_do(self, cli: Cli, several: None, since: str, said: str) -> None:
+        lines = cli("stats", "--since", since).out.splitlines()
+        assert lines[0].startswith(said)
+        assert lines[1] == "Enqueued: 7"
+
+    @pytest.mark.parametrize("since", ["soon", "-1h", "0", ""])
+    def test_what_is_no_time_is_refused(self, cli: Cli, since: str) -> None:
+        result = cli("stats", f"--since={since}")
+        assert (result.code, result.out) == (2, "")
+        assert "--since" in result.err
+        assert "hint: " in result.err

@@ -29,10 +29,12 @@ class TestStatus:
             "Total: 7",
         ]
 
-    def test_tells_age_throughput_and_time_to_drain(self, cli: Cli, several: None) -> None:
+    def test_tells_age_throughput_and_eta(self, cli: Cli, several: None) -> None:
         lines = cli("status").out.splitlines()[10:]
         assert lines[0].startswith("Oldest waiting: ")
-        assert lines[1:] == ["Throughput: 0.4 jobs/min (last 5 min)", "Time to drain: ~7m30s"]
+        assert lines[1] == "Throughput: 0.4 jobs/min (last 5 min)"
+        assert lines[2].startswith("ETA: ~7m30s (by the throughput")
+        assert len(lines) == 3
 
     def test_rates_a_busy_queue_by_its_last_minute(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
         for id in queue.enqueue_many(["true"] * 12):
@@ -49,7 +51,8 @@ class TestStatus:
         assert document["jobs"]["dead"] == 1
         assert set(document["jobs"]) >= {"pending", "scheduled", "blocked", "cancelled"}
         assert (document["total"], document["workers"]) == (7, 1)
-        assert document["drain_seconds"] == 450
+        assert document["drain_seconds"] == document["eta_seconds"] == 450
+        assert document["eta"]["by"] == "throughput"
         assert document["throughput_per_minute"] == 0.4
 
     def test_of_one_queue(self, cli: Cli, several: None) -> None:

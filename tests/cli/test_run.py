@@ -54,7 +54,7 @@ def test_does_not_retry_unless_told_to(place: Site) -> None:
 def test_json_is_one_document_with_output_and_history(place: Site) -> None:
     result = place.q("run", "--json", "echo out; exit 4")
     document = json.loads(result.stdout)
-    assert result.returncode == 4
+    assert result.returncode == document["run_exit_code"] == 4
     assert (document["state"], document["exit_code"], document["stdout"]) == ("dead", 4, "out\n")
     assert [attempt["outcome"] for attempt in document["history"]] == ["failed"]
 

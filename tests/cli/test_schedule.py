@@ -72,8 +72,8 @@ class TestAdd:
             (("a b", "@daily", "--", "x"), "schedule name 'a b' is not allowed"),
             (("s", "@daily"), "there is no command"),
             (("s",), "the following arguments are required: RECURRENCE"),
-            (("s", "@daily", "--id", "x", "--", "x"), "the job of a schedule cannot have id"),
-            (("s", "@daily", "--at", "17:00", "--", "x"), "the job of a schedule cannot have run_at"),
+            (("s", "@daily", "--id", "x", "--", "x"), "the job of a schedule cannot have --id"),
+            (("s", "@daily", "--at", "17:00", "--", "x"), "the job of a schedule cannot have --at"),
             (("s", "@daily", "--catch-up", "all", "--overlap", "skip", "--", "x"), "catch-up all"),
             (("s", "@daily", "--timeout", "0", "--", "x"), "the timeout must be more than 0"),
             (("s", "@daily", "--catchup", "all", "--", "x"), "unrecognized arguments: --catchup"),
@@ -90,7 +90,7 @@ class TestAdd:
 
 
 class TestLooking:
-    def test_without_any(self, cli: Cli) -> None:
+    def test_without_any(self, cli: Cli, queue: Queue) -> None:
         assert cli("schedule").err == cli("schedule", "list").err == "no schedules\n"
         assert cli("schedule", "list", "--json").json() == []
 

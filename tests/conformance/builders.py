@@ -73,6 +73,7 @@ def some_worker(id: str = "w1", **fields: Any) -> Worker:
         "control": None,
         "provides": None,
         "memory_kb": None,
+        "version": None,
     }
     for name, value in (given | fields).items():
         setattr(worker, name, value)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Empty in a new store. Those that refer to others come first.
 TABLES = (
     *("attempts", "dependencies", "unsettled", "job_groups", "jobs", "workers", "config", "queues"),
-    *("schedules", "tallies", "history"),
+    *("schedules", "tallies", "history", "runtimes"),
 )
 
 

@@ -21,9 +21,11 @@ from tests.conformance.builders import (
 from tests.samples import NOW
 
 from queuectl import system
+from queuectl.app import workers_at_work
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.errors import StoreError, WorkerFenced
+from queuectl.store import coordination
 from queuectl.store.messages import WORKER_COLUMNS, JobFilter
 from queuectl.testing import wait_until
 
@@ -154,6 +156,33 @@ def test_claimed_by_is_what_a_worker_holds_now(store: Store) -> None:
     assert ids(list(store.claimed_by("w1"))) == ["b"]
     assert ids(list(store.claimed_by("w2"))) == ["c"]
     assert list(store.claimed_by("ghost")) == []
+
+
+def test_claims_of_counts_what_each_worker_has_now(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coordination, "_AT_ONCE", 2)
+    for id in ("w1", "w2", "w3"):
+        register(store, id)
+    add(store, *(f"j{number}" for number in range(5)))
+    held = claim(store, 3, worker_id="w1")
+    claim(store, 1, worker_id="w3")
+    assert store.claims_of(["w1", "w2", "w3", "nobody"]) == {"w1": 3, "w3": 1}
+    finish(store, report(held[0]), worker_id="w1")
+    assert store.claims_of(["w1"]) == {"w1": 2}
+    assert store.claims_of([]) == {}
+
+
+def test_what_a_worker_runs_is_known_between_its_heartbeats(store: Store) -> None:
+    """And what it has only claimed ahead does not count."""
+    me = system.identify()
+    assert me is not None
+    here = {"host": system.hostname(), "identity": me.encode(), "pid": me.pid, "concurrency": 2}
+    register(store, "w1", **here)
+    register(store, "w2", **here, running=2)
+    add(store, *(f"j{number}" for number in range(5)))
+    held = claim(store, 3, worker_id="w1")
+    assert {worker.id: worker.running for worker in workers_at_work(store)} == {"w1": 2, "w2": 0}
+    finish(store, *map(report, held[:2]), worker_id="w1")
+    assert {worker.id: worker.running for worker in workers_at_work(store)} == {"w1": 1, "w2": 0}
 
 
 def test_a_dead_workers_jobs_are_freed_by_the_verdict_lost(engine: Engine, store: Store) -> None:

@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.docs.blocks import ROOT, blocks_of
 
 from queuectl.cli.main import COMMANDS
 from queuectl.config.settings import ALIASES, ATTEMPTS_ALIASES, KEYS
 
-ROOT = Path(__file__).resolve().parents[2]
-FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FORCED = ("QUEUECTL_PORTABLE",)  # the whole suite can run with it
 EXIT_CODE = re.compile(r"\s+# exit code (\d+)$")
 
@@ -24,17 +23,21 @@ EXIT_CODE = re.compile(r"\s+# exit code (\d+)$")
 VARYING = (
     (r"\S+-\d+-[0-9a-f]{6}\b", "WORKER"),
     (r"\b[0-9a-hjkmnp-tv-z]{13}\b", "ID"),
+    (r"\b\d{4}-\d\d-\d\dT[\d:.]+Z|\b\d{8}T\d{6}Z", "WHEN"),
+    (r"\bqueue-[0-9a-f]{8}-WHEN", "queue-MARK-WHEN"),
+    (r"/\S*/\.queuectl/", "~/.queuectl/"),
+    (r"(\(| )\d+(\.\d+)?[KMG]\b", r"\1SIZE"),
     (r"(\w{3} )?\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?( [A-Z]{3,4}\b)?", "WHEN"),
     (r"\((now|in \w+|\w+ ago)\)", "(AGO)"),
-    (r"\b\d+(\.\d+)? ?(ms|s|m|h)\b", "SPAN"),
+    (r"<?\b\d+(\.\d+)? ?(ms|s|m|h)\b", "SPAN"),
+    (r", used SPAN of processor time", ""),  # too little to be told, now and then
     (r"(Throughput|Directory):.*", r"\1"),
     (r"[ \t]+", " "),
 )
 
 
 def blocks(document: str, *kinds: str) -> list[tuple[str, str]]:
-    found = FENCED.findall((ROOT / document).read_text(encoding="utf-8"))
-    return [(kind, body) for kind, body in found if kind in kinds]
+    return [(block.kind, block.body) for block in blocks_of(document, *kinds) if not block.not_run]
 
 
 class Session:
@@ -78,6 +81,9 @@ def steps(block: str) -> Iterator[tuple[str, int, str]]:
     """The commands of a console block, with the exit code and the output that it shows."""
     for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         command, _, output = step.partition("\n")
+        while output.startswith("> "):  # the shell asks for the rest of it
+            more, _, output = output.partition("\n")
+            command += "\n" + more.removeprefix("> ")
         code = EXIT_CODE.search(command)
         yield EXIT_CODE.sub("", command), int(code[1]) if code else 0, output
 

@@ -41,7 +41,7 @@ class Seen:
 
     def about(self, part: str) -> list[dict[str, Any]]:
         """The findings that mention it."""
-        return [finding for finding in self.findings if part in finding["what"]]
+        return [finding for finding in self.findings if part in finding["message"]]
 
     def one(self, part: str) -> dict[str, Any]:
         (finding,) = self.about(part)
@@ -51,7 +51,7 @@ class Seen:
         return str(self.one(part)["level"])
 
     def worse_than(self, *fine: str) -> list[str]:
-        return [f"{f['level']}: {f['what']}" for f in self.findings if f["level"] not in fine]
+        return [f"{f['level']}: {f['message']}" for f in self.findings if f["level"] not in fine]
 
 
 def run(url: str | None, *words: str) -> Seen:

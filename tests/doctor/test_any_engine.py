@@ -6,10 +6,11 @@ import shlex
 import time
 
 import pytest
-from tests.conformance.builders import claim_one, register
+from tests.conformance.builders import add, claim_one, get, register
 from tests.doctor.patient import Place, doctor, run
 
 from queuectl import system
+from queuectl.store.api import Store
 
 MINUTE = 60_000
 
@@ -28,7 +29,7 @@ def test_a_sound_store_has_no_problem(place: Place) -> None:
     assert set(seen.document) == {"store", "engine", "findings"}
     assert seen.document["engine"] == place.engine
     for finding in seen.findings:
-        assert set(finding) == {"level", "group", "what", "why", "mend"}
+        assert set(finding) == {"level", "check", "message", "why", "fix"}
         assert finding["level"] == "ok" or finding["why"]
 
 
@@ -48,7 +49,7 @@ def test_no_store_is_made(place: Place) -> None:
     seen = doctor(place.url)
 
     assert seen.code == 3
-    assert "queuectl init" in seen.one("there is no")["mend"]
+    assert "queuectl init" in seen.one("there is no")["fix"]
     assert place.everything() == before
 
 
@@ -63,7 +64,7 @@ def test_a_store_of_a_newer_version_is_left_alone(place: Place) -> None:
     seen = doctor(place.url)
 
     assert seen.code == 3
-    assert seen.one("newer queuectl")["mend"] == "pip install --upgrade queuectl"
+    assert seen.one("newer queuectl")["fix"] == "pip install --upgrade queuectl"
     assert place.everything() == before
 
 
@@ -98,7 +99,7 @@ def test_a_dropped_index_is_found_and_its_mend_helps(place: Place, index: str, c
 
     assert seen.code == 1
     assert seen.level(index) == "problem"
-    mend = seen.one(index)["mend"]
+    mend = seen.one(index)["fix"]
     assert columns in mend
     if place.engine == "sqlite":
         mend = shlex.split(mend)[-1]  # what the shell hands to sqlite3
@@ -114,7 +115,7 @@ def test_an_index_with_other_columns_is_found(place: Place) -> None:
     seen = doctor(place.url)
 
     assert seen.code == 1
-    assert "is not as queuectl made it" in seen.one("jobs_due")["what"]
+    assert "is not as queuectl made it" in seen.one("jobs_due")["message"]
 
 
 def test_a_job_under_a_worker_that_does_not_exist_is_found_and_its_mend_frees_it(place: Place) -> None:
@@ -129,9 +130,9 @@ def test_a_job_under_a_worker_that_does_not_exist_is_found_and_its_mend_frees_it
         assert seen.code == 1
         assert (
             f"1 job processing under a worker that does not exist (like {job.id})"
-            in seen.one("like job")["what"]
+            in seen.one("like job")["message"]
         )
-        place.ask(seen.one("like job")["mend"])
+        place.ask(seen.one("like job")["fix"])
         assert queue.get(job.id).state == "pending"
     assert doctor(place.url).level("every running job has its worker") == "ok"
 
@@ -148,8 +149,8 @@ def test_silent_workers_and_their_jobs_are_told(place: Place) -> None:
 
     finding = seen.one("fell silent")
     assert finding["level"] == "warning"
-    assert finding["what"] == "1 worker died or fell silent, holding 1 job: gone-1"
-    assert finding["mend"] == "queuectl worker start"
+    assert finding["message"] == "1 worker died or fell silent, holding 1 job: gone-1"
+    assert finding["fix"] == "queuectl worker start"
     assert seen.code == 0
 
 
@@ -161,30 +162,39 @@ def worker_here() -> dict[str, object]:
     return {"host": system.hostname(), "identity": identity.encode(), "pid": identity.pid}
 
 
+def take(store: Store, count: int, worker_id: str = "w1") -> None:
+    """That many jobs run from now on, whatever else waits."""
+    for number in range(count):
+        add(store, f"runs-{number}", queue="elsewhere")
+        claim_one(store, worker_id=worker_id, only=get(store, f"runs-{number}").seq)
+
+
 def test_living_workers_are_counted_by_host(place: Place, worker_here: dict[str, object]) -> None:
     place.make()
     with place.queue() as queue:
-        register(queue.store, "here-1", running=1, **worker_here)
-        register(queue.store, "here-2", **worker_here)
+        register(queue.store, "here-1", **worker_here)
+        register(queue.store, "here-2", running=1, **worker_here)  # as it said last: that is over by now
+        take(queue.store, 1, "here-1")
         seen = doctor(place.url)
 
-    assert seen.one("2 workers")["what"] == f"2 workers on 1 host ({system.hostname()}), 1 job running"
+    assert seen.one("2 workers")["message"] == f"2 workers on 1 host ({system.hostname()}), 1 job running"
     assert seen.about("no worker is running") == []
 
 
 @pytest.mark.parametrize(
-    ("worker", "age", "level", "why"),
+    ("worker", "running", "age", "level", "why"),
     [
-        ({"running": 2}, 5 * MINUTE, "note", "busy"),
-        ({"running": 1}, 5 * MINUTE, "warning", "has room"),
-        ({"running": 1, "control": "drain"}, 5 * MINUTE, "warning", "stopping"),
-        ({"queues": "mail,images"}, 0, "warning", "no living worker takes jobs of this queue"),
+        ({}, 2, 5 * MINUTE, "note", "busy"),
+        ({}, 1, 5 * MINUTE, "warning", "has room"),
+        ({"control": "drain"}, 1, 5 * MINUTE, "warning", "stopping"),
+        ({"queues": "mail,images"}, 0, 0, "warning", "no living worker takes jobs of this queue"),
     ],
 )
 def test_jobs_that_wait_although_there_are_workers(
     sqlite_place: Place,
     worker_here: dict[str, object],
     worker: dict[str, object],
+    running: int,
     age: int,
     level: str,
     why: str,
@@ -193,6 +203,7 @@ def test_jobs_that_wait_although_there_are_workers(
     sqlite_place.ask(f"UPDATE jobs SET run_at = {time.time_ns() // 1_000_000 - age}")
     with sqlite_place.queue() as queue:
         register(queue.store, concurrency=2, **worker_here, **worker)
+        take(queue.store, running)
         seen = doctor(sqlite_place.url)
 
     assert seen.level("queue default: 1 job waiting") == level
@@ -216,10 +227,20 @@ def test_settings_that_weaken_the_promises_are_told(place: Place, monkeypatch: p
     seen = doctor(place.url)
 
     assert (seen.code, seen.level("durability = normal")) == (0, "warning")
-    assert seen.one("durability = normal")["mend"] == "queuectl config set durability full"
+    assert seen.one("durability = normal")["fix"] == "queuectl config set durability full"
     assert seen.level("shutdown = true") == "note"
     monkeypatch.setenv("QUEUECTL_DURABILITY", "normal")
-    assert doctor(place.url).one("durability = normal")["mend"] == "unset QUEUECTL_DURABILITY"
+    assert doctor(place.url).one("durability = normal")["fix"] == "unset QUEUECTL_DURABILITY"
+
+
+def test_a_shell_that_cannot_be_run_is_a_problem(place: Place) -> None:
+    with place.queue() as queue:
+        queue.set_config("shell", "/nosuch/sh")
+
+    seen = doctor(place.url)
+
+    assert (seen.code, seen.level("shell = /nosuch/sh, which cannot be run")) == (1, "problem")
+    assert seen.one("shell = /nosuch/sh")["fix"] == "queuectl config unset shell"
 
 
 def test_settings_that_do_not_fit_together_are_a_problem(place: Place) -> None:
@@ -248,7 +269,7 @@ def test_counts_that_somebody_else_has_made_wrong_are_told_and_mended(place: Pla
     assert doctor(place.url).level("the counts are right: 2 jobs") == "ok"
     place.ask("UPDATE jobs SET state = 'dead', finished_at = 1 WHERE id = 'job1'")
     wrong = doctor(place.url).one("2 counts of jobs wrong (like queue default, dead: -1)")
-    assert (wrong["level"], wrong["mend"]) == ("warning", "queuectl doctor --recount")
+    assert (wrong["level"], wrong["fix"]) == ("warning", "queuectl doctor --recount")
     mended = doctor(place.url, "--recount")
     assert mended.err == "2 counts mended\n"
     assert mended.level("the counts are right: 2 jobs") == "ok"

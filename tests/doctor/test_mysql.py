@@ -35,7 +35,7 @@ def test_weak_variables_are_the_only_problems(weak_mysql_place: Place) -> None:
     """The tables are as they should be although the server's character set is latin1."""
     seen = doctor(weak_mysql_place.url)
 
-    assert {finding["what"] for finding in seen.findings if finding["level"] == "problem"} == {
+    assert {finding["message"] for finding in seen.findings if finding["level"] == "problem"} == {
         "innodb_flush_log_at_trx_commit = 2",
         "innodb_doublewrite = OFF",
         "sync_binlog = 0",
@@ -162,5 +162,5 @@ def test_a_table_that_is_not_as_it_should_be_is_found_and_its_mend_helps(
     seen = doctor(made.url)
 
     assert (seen.code, seen.level(what)) == (1, "problem")
-    made.ask(seen.one(what)["mend"])
+    made.ask(seen.one(what)["fix"])
     assert doctor(made.url).about(what) == []

@@ -13,8 +13,10 @@ from tests.servers import PrivatePostgres
 from tests.servers.urls import split_schema
 
 from queuectl.app import look_at
+from queuectl.errors import StoreError
 from queuectl.paths import locate
 from queuectl.store import health_postgres
+from queuectl.store.open import open_to_look
 from queuectl.store.server_schema import LATEST
 from queuectl.testing import wait_until
 
@@ -33,14 +35,14 @@ def test_a_weak_setting_is_found(weak_place: Place, what: str, level: str, mend:
     finding = doctor(weak_place.url).one(what)
 
     assert finding["level"] == level
-    assert mend is None or mend in finding["mend"]
+    assert mend is None or mend in finding["fix"]
 
 
 def test_weak_settings_are_a_problem(weak_place: Place) -> None:
     seen = doctor(weak_place.url)
 
     assert seen.code == 1
-    assert {finding["what"] for finding in seen.findings if finding["level"] == "problem"} == {
+    assert {finding["message"] for finding in seen.findings if finding["level"] == "problem"} == {
         "fsync = off",
         "full_page_writes = off",
     }
@@ -108,7 +110,13 @@ def test_a_user_without_rights_cannot_use_the_store(plain_user: str) -> None:
     seen = doctor(plain_user)
 
     assert seen.code == 3
-    assert "GRANT USAGE ON SCHEMA" in seen.one("this user may not use schema")["mend"]
+    assert "GRANT USAGE ON SCHEMA" in seen.one("this user may not use schema")["fix"]
+
+
+def test_to_a_user_without_rights_the_queue_is_not_empty(plain_user: str) -> None:
+    with pytest.raises(StoreError, match="this user may not use schema") as caught:
+        open_to_look(locate(plain_user))
+    assert "GRANT USAGE ON SCHEMA" in str(caught.value.hint)
 
 
 def test_a_user_who_may_enter_but_not_read_cannot_use_the_store(weak_place: Place, plain_user: str) -> None:
@@ -129,8 +137,8 @@ def test_a_user_who_may_only_read_is_told_so(weak_place: Place, plain_user: str)
         seen = doctor(plain_user)
 
     assert seen.code == 1
-    assert "GRANT SELECT, INSERT, UPDATE, DELETE" in seen.one("may not write to table jobs")["mend"]
-    assert "pg_monitor" in seen.one("may not look at")["mend"]
+    assert "GRANT SELECT, INSERT, UPDATE, DELETE" in seen.one("may not write to table jobs")["fix"]
+    assert "pg_monitor" in seen.one("may not look at")["fix"]
 
 
 # --- what holds up vacuum -------------------------------------------------------------------------------
@@ -181,11 +189,11 @@ def test_dead_tuples_are_told_when_there_are_many(weak_place: Place) -> None:
         what="the server to have counted",
     )[0]
 
-    assert "dead, never vacuumed" in finding["what"]
+    assert "dead, never vacuumed" in finding["message"]
     with psycopg.connect(split_schema(weak_place.url)[0], autocommit=True) as other:
-        other.execute(finding["mend"].partition(";")[0])
+        other.execute(finding["fix"].partition(";")[0])
     seen = doctor(weak_place.url)
-    assert [f["level"] for f in seen.about("jobs: 6,001 rows") if "vacuumed 0s ago" in f["what"]] == ["ok"]
+    assert [f["level"] for f in seen.about("jobs: 6,001 rows") if "vacuumed 0s ago" in f["message"]] == ["ok"]
 
 
 def test_autovacuum_that_is_off_for_one_table(postgres_place: Place) -> None:
@@ -202,8 +210,8 @@ def test_an_index_that_is_not_valid_is_found(weak_place: Place) -> None:
 
     finding = doctor(weak_place.url).one("jobs_running")
 
-    assert (finding["level"], finding["mend"][:29]) == ("problem", 'REINDEX INDEX CONCURRENTLY "t')
-    assert "not valid" in finding["what"]
+    assert (finding["level"], finding["fix"][:29]) == ("problem", 'REINDEX INDEX CONCURRENTLY "t')
+    assert "not valid" in finding["message"]
 
 
 def test_a_dropped_key_is_found(postgres_place: Place) -> None:
@@ -213,8 +221,8 @@ def test_a_dropped_key_is_found(postgres_place: Place) -> None:
     seen = doctor(postgres_place.url)
 
     assert seen.code == 1
-    assert seen.one("jobs_pkey")["mend"].endswith("ADD PRIMARY KEY (seq)")
-    assert seen.one("jobs_id_key")["mend"].startswith("CREATE UNIQUE INDEX")
+    assert seen.one("jobs_pkey")["fix"].endswith("ADD PRIMARY KEY (seq)")
+    assert seen.one("jobs_id_key")["fix"].startswith("CREATE UNIQUE INDEX")
 
 
 def test_an_unlogged_table_is_a_problem(postgres_place: Place) -> None:
@@ -224,7 +232,7 @@ def test_an_unlogged_table_is_a_problem(postgres_place: Place) -> None:
     finding = doctor(postgres_place.url).one("table attempts is unlogged")
 
     assert finding["level"] == "problem"
-    postgres_place.ask(finding["mend"])
+    postgres_place.ask(finding["fix"])
     assert doctor(postgres_place.url).about("is unlogged") == []
 
 

@@ -37,7 +37,7 @@ def test_a_server_that_is_not_there(scheme: str, silent_port: int, home: Path) -
     assert seen.document["store"] == f"{scheme}://me@127.0.0.1:{silent_port}/jobs"
     assert seen.level("driver: ") == "ok"
     assert seen.level(f"127.0.0.1:{silent_port} does not answer") == "problem"
-    assert "start the server" in seen.one("cannot reach")["mend"]
+    assert "start the server" in seen.one("cannot reach")["fix"]
     assert not home.exists()
 
 

@@ -44,7 +44,7 @@ def test_no_file_is_made_beside_a_store_whose_log_is_folded_in(sqlite_place: Pla
     seen = doctor(sqlite_place.url)
 
     assert seen.code == 0
-    assert seen.one("no worker is running")["what"].endswith("3 jobs waiting")
+    assert seen.one("no worker is running")["message"].endswith("3 jobs waiting")
     assert (sqlite_place.everything(), files_of(sqlite_place)) == (before, names)
 
 
@@ -98,7 +98,9 @@ def test_a_damaged_page_is_found(sqlite_place: Place, file: Path) -> None:
     seen = doctor(sqlite_place.url)
 
     assert seen.code in (1, 3)
-    assert any("quick_check" in finding["what"] or "damaged" in finding["what"] for finding in seen.findings)
+    assert any(
+        "quick_check" in finding["message"] or "damaged" in finding["message"] for finding in seen.findings
+    )
     assert sqlite_place.everything() == before
 
 
@@ -121,7 +123,7 @@ def test_only_a_full_look_compares_indexes_with_their_tables(sqlite_place: Place
     assert doctor(sqlite_place.url).level("quick_check: ok") == "ok"
     full = doctor(sqlite_place.url, "--full")
     assert full.code == 1
-    assert "jobs_claim" in full.one("integrity_check")["what"]
+    assert "jobs_claim" in full.one("integrity_check")["message"]
 
 
 def test_another_journal_mode_is_told_and_not_switched(sqlite_place: Place) -> None:
@@ -142,6 +144,15 @@ def test_a_missing_table_is_a_problem(sqlite_place: Place) -> None:
     assert seen.level("table config is missing") == "problem"
 
 
+def test_a_file_of_ours_needs_only_another_mode(file: Path, sqlite_place: Place, monkeypatch: Any) -> None:
+    sqlite_place.make(jobs=0)
+    parent = str(file.parent)
+    assert machine.how_to_open([str(file)]) == f"chmod u+rwX {file}"
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    theirs = machine.how_to_open([str(file), parent])
+    assert theirs == f"become its owner, or: chown {os.getuid()} {file} {parent}"
+
+
 # --- this machine ---------------------------------------------------------------------------------------
 
 
@@ -157,7 +168,7 @@ def test_a_file_that_is_open_to_others(
     seen = doctor(sqlite_place.url)
 
     assert (seen.code, seen.level(f"(mode {mode:04o})")) == (code, level)
-    assert seen.one(f"(mode {mode:04o})")["mend"] == f"chmod 600 {file}"
+    assert seen.one(f"(mode {mode:04o})")["fix"] == f"chmod 600 {file}"
     assert stat.S_IMODE(file.stat().st_mode) == mode
 
 
@@ -167,7 +178,7 @@ def test_a_home_that_is_open_to_others(sqlite_place: Place) -> None:
 
     seen = doctor(sqlite_place.url)
 
-    assert seen.one("(mode 0755)")["mend"] == f"chmod 700 {sqlite_place.home}"
+    assert seen.one("(mode 0755)")["fix"] == f"chmod 700 {sqlite_place.home}"
     assert stat.S_IMODE(sqlite_place.home.stat().st_mode) == 0o755
 
 

@@ -19,20 +19,28 @@ JOBS = 60
 
 
 def make(directory: Path, prefix: str = "job") -> Path:
-    """A store with jobs of all kinds; a part of them only in its log."""
+    """A store with jobs of all kinds; a part of them only in its log.
+
+    They have a directory of their own choice: with that of the tests, each checkout's bytes lie elsewhere.
+    """
     directory.mkdir(parents=True)
     file = directory / "queue.db"
     with Queue.open(str(file)) as queue:
         queue.enqueue_many(
             [
-                {"id": f"{prefix}{n}", "command": f"echo {n} {'x' * (n * 20)}", "tags": ["a", f"t{n}"]}
+                {
+                    "id": f"{prefix}{n}",
+                    "command": f"echo {n} {'x' * (n * 20)}",
+                    "tags": ["a", f"t{n}"],
+                    "cwd": "/",
+                }
                 for n in range(JOBS // 2)
             ]
         )
         queue.store.connection.run("PRAGMA wal_checkpoint(TRUNCATE)")  # type: ignore[attr-defined]
         queue.enqueue_many(
             [
-                {"id": f"{prefix}{n}", "command": "true", "env": {"A": str(n)}, "delay": f"{n}h"}
+                {"id": f"{prefix}{n}", "command": "true", "env": {"A": str(n)}, "delay": f"{n}h", "cwd": "/"}
                 for n in range(JOBS // 2, JOBS)
             ]
         )

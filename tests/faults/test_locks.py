@@ -79,7 +79,7 @@ def test_a_deadlock_that_we_lose_is_gone_through_again(
         hold(cursor, "a")
         cursor.connection.rollback()
         done.result(timeout=20)
-    assert retried == ["conflict"]
+    assert set(retried) == {"conflict"}  # once more, if we are back at a before the stranger wakes
     if ours is finish_both:
         assert get(store, "a").state == get(store, "b").state == states.COMPLETED
 
@@ -153,7 +153,8 @@ def test_a_result_waits_for_its_row(place: Place) -> None:
 
 def test_all_sessions_are_ended_again_and_again(place: Place) -> None:
     place.configure(claim_ahead="0")
-    ids = place.put({f"j{number}": RECORD for number in range(500)})
+    # They take a moment each: a fast machine would be done before many sessions were ended.
+    ids = place.put({f"j{number}": RECORD + "; sleep 0.03" for number in range(500)})
     crew = place.worker("--concurrency", "2", count=2).ready()
     processes = crew.pids()
     over = threading.Event()

@@ -40,7 +40,7 @@ def say(store: Any, kind: str, amount: int, now: int = NOW) -> None:
 @pytest.fixture
 def furnished(store: Any) -> None:
     """One job in each state in `default`, one that waits in `mail`."""
-    register(store, running=1, memory_kb=2048)
+    register(store, memory_kb=2048)
     for state in (*states.TERMINAL, states.SCHEDULED, states.FAILED, states.PROCESSING):
         job_in(store, state, state)
     put(store, "held", hold=True)
@@ -94,7 +94,7 @@ def test_workers_and_the_store(queue: Queue, store: Any, furnished: None) -> Non
         "queuectl_store_call_seconds_count": 3,
         "queuectl_store_call_seconds_sum": 0.5,
         "queuectl_store_call_errors_total": 1,
-        "queuectl_store_schema_version": 4,
+        "queuectl_store_schema_version": 5,
     }
     assert {name: scrape.value(name) for name in expected} == expected
     assert 0 < (scrape.value("queuectl_store_latency_seconds") or 0) < 60
@@ -104,7 +104,9 @@ def test_workers_and_the_store(queue: Queue, store: Any, furnished: None) -> Non
 
 
 def test_a_dead_worker_has_no_slots(queue: Queue, store: Any) -> None:
-    register(store, "w1", running=1, memory_kb=2048, concurrency=3, host="elsewhere")
+    register(store, "w1", memory_kb=2048, concurrency=3, host="elsewhere")
+    add(store, "runs")
+    claim_one(store)
     register(store, "w2", lease_ms=-1, host="elsewhere")
     scrape = Scrape(queue)
     alive = 1 if store.location.shared else 0  # all workers of a file are on its machine: this one is not

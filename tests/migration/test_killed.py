@@ -42,11 +42,9 @@ def run(file: Path, latest: int, directory: str, failpoint: str = "") -> int:
         ("backup.copied", LATEST),
         ("migrate.backed_up", LATEST),
         ("migrate.applied", LATEST),
+        ("migrate.applied@2", LATEST),
         ("migrate.before_commit", LATEST),
-        ("migrate.committed", LATEST + 1),
-        ("migrate.applied@2", LATEST + 1),
-        ("migrate.before_commit@2", LATEST + 1),
-        ("migrate.committed@2", LATEST + 2),
+        ("migrate.committed", LATEST + 2),
     ],
 )
 def test_killed_at_any_point_it_is_old_or_new_and_can_be_done_again(
@@ -64,7 +62,7 @@ def test_killed_at_any_point_it_is_old_or_new_and_can_be_done_again(
         assert (version(backup), len(ids(backup))) == (LATEST, 50)
     assert run(file, LATEST + 2, directory) == 0
     assert (version(file), len(ids(file))) == (LATEST + 2, 50)
-    assert version(backup) in (LATEST, left)
+    assert version(backup) == LATEST, "what it was, not what a killed upgrade made of it"
     assert not list(tmp_path.glob("*.tmp*"))
 
 
@@ -79,11 +77,7 @@ def test_killed_on_the_way_from_the_first_schema_it_keeps_every_job(tmp_path: Pa
 
 @pytest.mark.parametrize(
     "failpoint",
-    [
-        f"migrate.{point}@{n}"
-        for n in range(1, LATEST + 1)
-        for point in ("applied", "before_commit", "committed")
-    ],
+    [*(f"migrate.applied@{n}" for n in range(1, LATEST + 1)), "migrate.before_commit", "migrate.committed"],
 )
 def test_killed_while_it_was_made_a_new_database_can_still_be_made(tmp_path: Path, failpoint: str) -> None:
     file = tmp_path / "q.db"

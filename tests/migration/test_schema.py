@@ -262,5 +262,5 @@ def test_nothing_of_an_old_job_is_changed_on_the_way_forward(tmp_path: Path) -> 
     open_at(file).close()
     assert ask(file, f"SELECT {columns} FROM jobs ORDER BY seq") == before
     new = sorted(set(JOB_COLUMNS) - set(columns.split(", ")))
-    assert len(new) == 10
-    assert ask(file, f"SELECT DISTINCT {', '.join(new)} FROM jobs") == [(None,) * 10]
+    assert len(new) == 13
+    assert ask(file, f"SELECT DISTINCT {', '.join(new)} FROM jobs") == [(None,) * 13]

@@ -26,7 +26,8 @@ from queuectl.store.server_schema import LATEST, schema_version
 
 OURS = {
     *("jobs", "attempts", "workers", "config", "queuectl_schema"),
-    *("dependencies", "unsettled", "queues", "job_groups", "schedules", "tallies", "history"),
+    *("dependencies", "unsettled", "queues", "job_groups", "schedules", "tallies", "history", "runtimes"),
+    "compatibility",
 }
 NEW_COLUMN = "ALTER TABLE jobs ADD COLUMN colour VARCHAR(20);\nUPDATE jobs SET colour = 'red';\n"
 NEW_TABLE = "CREATE TABLE shades (name VARCHAR(20));\n"

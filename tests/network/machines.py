@@ -28,6 +28,7 @@ from typing import IO, Any, NoReturn
 import pytest
 
 from queuectl.testing import wait_until
+from tests.network.quiet import links_may_change
 
 _TOOLS = "ip", "unshare", "nsenter"
 _UNSHARE = (
@@ -204,7 +205,7 @@ class Net:
     def __init__(self) -> None:
         self._machines: list[Machine] = []
         self._on = ExitStack()
-        with self._on:
+        with self._on, links_may_change():  # in this order: undoing it takes the lock again
             self.switch = _started(self._on, ["unshare", "--net", "sh", "-c", _SWITCH], what="the switch")
             number = self._claim()
             self.prefix = f"10.213.{number}"
@@ -245,9 +246,14 @@ class Net:
             self.link = f"qctl{number}"
             with suppress(_LinkTaken):
                 _ip(None, f"link add {self.link} type veth peer name server netns {self.switch.pid}")
-                self._on.callback(_ip, None, f"link del {self.link}")
+                self._on.callback(_remove, self.link)
                 return number
         raise RuntimeError("no free network in 10.213.0.0/16")
+
+
+def _remove(link: str) -> None:
+    with links_may_change():
+        _ip(None, f"link del {link}")
 
 
 class _LinkTaken(RuntimeError):

@@ -46,6 +46,9 @@ _JOB: dict[str, object] = {
     "schedule": None,
     "progress": None,
     "progress_text": None,
+    "notify": None,
+    "input": None,
+    "about": None,
 }
 _ATTEMPT: dict[str, object] = {
     "job_seq": 0,
@@ -116,6 +119,15 @@ AWKWARD: list[dict[str, object]] = [
         "progress": 0,
         "progress_text": "",
     },
+    {"id": "told", "notify": '{"command": "cat >> x", "on": ["dead"]}', "input": "ß\n", "state": "dead"},
+    {
+        "id": "told:notify-1",
+        "queue": "notifications",
+        "about": "told",
+        "env": '{"QUEUECTL_NOTIFY_ID": "told", "QUEUECTL_NOTIFY_STATE": "dead"}',
+        "input": "{}\n",
+    },
+    {"id": "mute", "notify": '{"command": null}'},
     {"id": "0=@:+_.-", "state": "completed", "finished_at": NOW, "exit_code": 0},
 ]
 
@@ -149,6 +161,7 @@ _QUEUE: dict[str, object] = {
     "paused_until": None,
     "pause_reason": None,
     "draining": None,
+    "notify": None,
     "updated_at": NOW,
 }
 _SCHEDULE: dict[str, object] = {
@@ -178,6 +191,7 @@ def schedule(name: str, **fields: object) -> dict[str, object]:
 
 
 QUEUES = [
+    queue("Told", notify='{"command": "tell 😀", "on": ["completed", "dead", "cancelled"]}'),
     queue("Mail", timeout=MOST, backoff_max=MOST, retry_delay=0, updated_at=MOST),
     queue("mail", concurrency=1_000_000, max_retries=0, backoff_strategy="linear", backoff_base=0.1),
     queue("q" * 64, rate="100/min", burst=7, rate_spent=NOW * 1_000_000 + 1),

@@ -14,8 +14,9 @@ from tests.transfer.places import ENGINES, Places, change, everything, insert, k
 from tests.transfer.rows import AWKWARD, AWKWARD_WORDS, fill, fill_awkwardly, job
 
 from queuectl.app import export_queue
-from queuectl.errors import QueuectlError
+from queuectl.errors import QueuectlError, Refused
 from queuectl.queue import Queue
+from queuectl.transfer.wholefile import WholeFile, unfinished_name
 
 EMPTY = {"jobs": 0, "attempts": 0, "config": 0}
 
@@ -52,19 +53,27 @@ def test_the_form_of_the_file(place: Places, cli: Cli, tmp_path: Path) -> None:
     assert done["file"] == str(file)
 
 
-def test_the_file_is_private_and_replaces_the_old_one(place: Places, cli: Cli, tmp_path: Path) -> None:
+def test_an_old_file_is_replaced_only_by_force_and_the_new_one_is_private(
+    place: Places, cli: Cli, tmp_path: Path
+) -> None:
     fill(here := place("sqlite"), 2)
     file = tmp_path / "queue.jsonl"
     file.write_text("yesterday's")
     file.chmod(0o644)
-    (tmp_path / "queue.jsonl.tmp").write_text("of an export that died")
+    (tmp_path / "queue.jsonl.tmp").write_text("somebody's own")
     link = tmp_path / "link"
     link.symlink_to(file)
-    cli("--db", here, "export", str(link))
+    refused = cli("--db", here, "export", str(link), code=4)
+    assert refused.err == (
+        f"error: {file} exists already\n  hint: name another file, or replace it with --force\n"
+    )
+    assert file.read_text() == "yesterday's"
+    cli("--db", here, "export", str(link), "--force")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert link.is_symlink()
     assert file.read_text().startswith('{"queuectl": "export"')
-    assert not (tmp_path / "queue.jsonl.tmp").exists()
+    assert (tmp_path / "queue.jsonl.tmp").read_text() == "somebody's own"
+    assert list(tmp_path.glob("*.tmp-*")) == []
 
 
 def test_half_an_export_never_stands_under_its_name(place: Places, cli: Cli, tmp_path: Path) -> None:
@@ -72,9 +81,61 @@ def test_half_an_export_never_stands_under_its_name(place: Places, cli: Cli, tmp
     file = tmp_path / "queue.jsonl"
     file.write_text("yesterday's")
     change(here, "UPDATE jobs SET state = 'processing' WHERE seq = 250")
-    cli("--db", here, "export", str(file), code=4)
+    assert "still processing" in cli("--db", here, "export", str(file), "--force", code=4).err
     assert file.read_text() == "yesterday's"
-    assert not list(tmp_path.glob("*.tmp"))
+    assert not list(tmp_path.glob("*.tmp*"))
+
+
+def test_a_file_that_comes_into_being_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "queue.jsonl"
+
+    def write_while_another_does() -> None:
+        with WholeFile(str(file), force=False) as ours:
+            ours.write("ours")
+            file.write_text("somebody's own")
+
+    with pytest.raises(Refused, match="exists already"):
+        write_while_another_does()
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["somebody's own"]
+
+
+def test_the_store_itself_is_never_replaced(place: Places, cli: Cli) -> None:
+    fill(here := place("sqlite"), 2)
+    assert "the store itself" in cli("--db", here, "export", here, "--force", code=2).err
+    assert rows(here)["jobs"] == 2
+
+
+def test_what_killed_exports_have_left_is_cleared(place: Places, cli: Cli, tmp_path: Path) -> None:
+    fill(here := place("sqlite"), 2)
+    left = tmp_path / Path(unfinished_name("queue.jsonl")).name.replace(str(os.getpid()), str(2**22 + 1))
+    left.write_text("half")
+    cli("--db", here, "export", str(tmp_path / "queue.jsonl"))
+    assert not left.exists()
+
+
+@pytest.mark.parametrize("end", ["", "-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("command", ["export", "backup"])
+def test_no_file_of_the_store_is_replaced_even_by_force(
+    place: Places, cli: Cli, command: str, end: str
+) -> None:
+    fill(here := place("sqlite"), 2)
+    cli("--db", here, "config", "set", "shell", "/bin/sh")  # what is newest is in the log only
+    before = everything(here)
+    result = cli("--db", here, command, here + end, "--force", code=2)
+    assert f"cannot be {'a file of the store' if end else 'the store itself'}" in result.err
+    assert everything(here) == before
+
+
+@pytest.mark.parametrize("command", ["export", "backup"])
+def test_what_cannot_be_cleared_is_in_nobodys_way(
+    place: Places, cli: Cli, tmp_path: Path, command: str
+) -> None:
+    """In /tmp it may be somebody else's. Here we may delete every file, so it is a directory."""
+    fill(here := place("sqlite"), 2)
+    left = tmp_path / Path(unfinished_name("copy")).name.replace(str(os.getpid()), str(2**22 + 1))
+    left.mkdir()
+    cli("--db", here, command, str(tmp_path / "copy"))
+    assert (tmp_path / "copy").is_file()
 
 
 def test_a_queue_that_is_changed_during_the_export_is_noticed(place: Places) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 from urllib.parse import urlsplit
 
 import pytest
@@ -32,7 +33,7 @@ def test_not_while_a_worker_lives_on_the_source(busy: Queue, cli: Cli, tmp_path:
     target = tmp_path / "never.db"
     said = cli("--db", here, "copy", "--to", str(target), code=4).err
     assert "2 workers are active on the source" in said
-    assert "queuectl worker stop" in said
+    assert f"queuectl --db {quote(busy.store.location.shown)} worker stop" in said
     assert not target.exists()
     assert "active on this queue" in cli("--db", here, "export", str(target), code=4).err
     assert not target.exists()
@@ -56,7 +57,9 @@ def test_not_while_a_worker_lives_on_the_target(place: Places, cli: Cli, tmp_pat
     cli("--db", here, "export", str(tmp_path / "file"))
     with Queue.open(there) as queue:
         Stagehand(queue)
-        assert "a worker is active on the target" in cli("--db", here, "copy", "--to", there, code=4).err
+        said = cli("--db", here, "copy", "--to", there, code=4).err
+        assert "a worker is active on the target" in said
+        assert f"queuectl --db {quote(queue.store.location.shown)} worker stop" in said
         assert (
             "a worker is active on the target"
             in cli("--db", there, "import", str(tmp_path / "file"), code=4).err

@@ -14,7 +14,7 @@ from queuectl.errors import InvalidInput
 from queuectl.transfer.seals import seal_all
 
 # Processes do not travel, versions and what was counted belong to their place.
-STAY = {"workers", "tallies", "history", "queuectl_schema"}
+STAY = {"workers", "tallies", "history", "runtimes", "compatibility", "queuectl_schema"}
 
 COLUMNS = {
     "sqlite": "SELECT t.name, c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c "

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.stagehand import Stagehand, err, out
+from tests.cli.stagehand import Stagehand, err, learned, out
 from tests.site import Site
 from tests.tui.conftest import Start
 from tests.tui.terminal import POINTER, Program
@@ -40,6 +40,12 @@ class TestLooking:
         assert top.end() == 0
         assert top.is_restored()
         assert top.screen.unknown == []
+
+    def test_tells_when_all_will_be_done(self, start: Start, stage: Stagehand, queue: Queue) -> None:
+        median = learned(queue, "make", 60)
+        for _ in range(30):
+            queue.enqueue("make", cwd="/srv")
+        start().see(f"0/min, done in ~{median * 30 // 60_000}m")
 
     def test_says_why_the_chosen_job_waits(self, start: Start, queue: Queue) -> None:
         queue.enqueue("true", id="patient", queue="slow")

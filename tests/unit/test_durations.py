@@ -10,6 +10,7 @@ from queuectl.core.durations import (
     MAX_DURATION_MS,
     format_age,
     format_duration,
+    format_run,
     parse_duration,
 )
 from queuectl.errors import InvalidInput
@@ -176,6 +177,13 @@ def test_prints_a_duration(ms: int, text: str) -> None:
 )
 def test_prints_an_age_in_one_unit(ms: int, text: str) -> None:
     assert format_age(ms) == text
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"), [(-3, "<1ms"), (0, "<1ms"), (1, "1ms"), (300, "300ms"), (61_000, "1m1s")]
+)
+def test_what_ran_has_taken_some_time(ms: int, text: str) -> None:
+    assert format_run(ms) == text
 
 
 @given(st.integers(0, 9_999) | st.integers(0, MAX_DURATION_MS // 1000).map(lambda s: s * 1000))

@@ -16,6 +16,7 @@ from queuectl.core import states
 from queuectl.core.explaining import explain
 from queuectl.core.job import ATTEMPT_COLUMNS, Attempt, Job, attempt_from_row
 from queuectl.core.queue_rules import QueueRule
+from queuectl.core.runtimes import Known, class_of_run
 from queuectl.core.situation import Candidate, Explanation, Group, Parent, Situation
 
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
@@ -50,7 +51,7 @@ def an_attempt(outcome: str, **fields: Any) -> Attempt:
     given: dict[str, Any] = dict.fromkeys(ATTEMPT_COLUMNS)
     given |= {
         "run": 1,
-        "attempt": 1,
+        "attempt": fields.get("run", 1),
         "claim": "c",
         "worker_id": "w1",
         "host": "host1",
@@ -383,6 +384,28 @@ CASES = [
         also=lambda told: told.reasons[1].when == NOW + 9 * MINUTE,
     ),
     Case(
+        "running, and its timeout is a share of its usual run time",
+        in_the_way(
+            a_job(states.PROCESSING, worker_id="w1", started_at=NOW, rules='{"timeout_percent": 300}'),
+            usual=Known({class_of_run(12_000): 3}),
+        ),
+        ["running", "timeout"],
+        "; its command usually takes 11s.",
+        "worker w1 has it",
+        also=lambda told: "% of its usual 11s) ends it at about " in told.reasons[1].sentence,
+    ),
+    Case(
+        "running, and its usual run time is not known yet",
+        in_the_way(
+            a_job(states.PROCESSING, worker_id="w1", started_at=NOW, rules='{"timeout_percent": 300}'),
+            usual=Known({class_of_run(12_000): 2}),
+        ),
+        ["running", "timeout"],
+        "attempt 0 of 4.",
+        "worker w1 has it",
+        also=lambda told: "is not known yet (2 of 3 successes)" in told.reasons[1].sentence,
+    ),
+    Case(
         "running, and cancelled",
         in_the_way(a_job(states.PROCESSING, worker_id="w1", started_at=NOW, cancel_requested=1)),
         ["cancelling", "running"],
@@ -421,6 +444,22 @@ CASES = [
         "Job job1 is dead: its retries are used up.",
         remedy="queuectl retry job1",
         also=lambda told: told.story[1].endswith("exit code 1 after 3s: disk full"),
+    ),
+    Case(
+        "dead: again after somebody retried it",
+        ended(states.DEAD, failed(), failed(run=2), failed(run=3, attempt=1), attempts=1, max_retries=0),
+        ["retries_used"],
+        "It failed 1 time since somebody retried it (3 attempts in all), with max retries 0;",
+        "its retries are used up",
+        remedy="queuectl retry job1",
+    ),
+    Case(
+        "dead: after an attempt that cost none",
+        ended(states.DEAD, an_attempt(kinds.RELEASED), failed(run=2, attempt=1), attempts=1, max_retries=0),
+        ["retries_used"],
+        "It failed 1 time, with max retries 0;",
+        "its retries are used up",
+        remedy="queuectl retry job1",
     ),
     Case(
         "dead: an exit code that is never retried",

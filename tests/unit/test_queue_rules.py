@@ -51,7 +51,7 @@ def test_the_columns_are_those_of_the_table() -> None:
 
 
 def test_a_row_becomes_a_rule() -> None:
-    row = ("mail", 4, "5/s", 7, 11, 1, 2, "fixed", 1.5, 3, 4, 5, 6, "moving", 1, NOW)
+    row = ("mail", 4, "5/s", 7, 11, 1, 2, "fixed", 1.5, 3, 4, 5, 6, "moving", 1, NOW, "{}")
     found = rule_from_row(row)
     assert tuple(getattr(found, name) for name in QUEUE_COLUMNS) == row
 
@@ -267,6 +267,8 @@ def test_json_has_iso_times_and_seconds() -> None:
         "paused_until": "1970-01-01T00:00:00.001Z",
         "pause_reason": "moving",
         "draining": False,
+        "notify": None,
+        "notify_on": None,
     }
 
 
@@ -315,7 +317,7 @@ class TestChanges:
             ({"rate": "0/s"}, "nothing would ever run"),
             ({"rate": 5}, "rate must be text"),
             ({"burst": "0"}, "burst must be between"),
-            ({"rate": None, "burst": 5}, "burst is given without a rate"),
+            ({"rate": None, "burst": 5}, "burst is given without rate"),
             ({"timeout": "0"}, "the timeout must be more than 0"),
             ({"timeout": "soon"}, "timeout 'soon'"),
             ({"max_retries": "-1"}, "max_retries must be between"),

@@ -372,6 +372,17 @@ def test_a_group_is_alive_until_its_last_member_is_reaped(spawn: Any) -> None:
     assert not system.group_alive(child.pid)
 
 
+def test_elsewhere_who_has_ended_keeps_no_group_alive(spawn: Any) -> None:
+    """Orphans of a command go to init there, which reaps them when it likes."""
+    child = spawn("sleep", LONG, process_group=0)
+    assert portable.group_alive(child.pid)
+    child.kill()
+    wait_until(lambda: not portable.group_alive(child.pid), what="the end of the command")
+    assert anywhere.group_alive(child.pid), "nobody has reaped it"
+    child.wait()
+    assert not portable.group_alive(child.pid)
+
+
 @pytest.mark.parametrize("pgid", [1, 0, -5])
 def test_our_own_group_and_everybody_are_no_group_to_ask_about(pgid: int) -> None:
     with pytest.raises(ValueError, match="not a process group"):

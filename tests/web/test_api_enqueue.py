@@ -32,6 +32,19 @@ def test_words_without_a_shell(server: Server, api: httpx.Client) -> None:
     assert job["argv"] == ["echo", "a b", "ü"]
 
 
+def test_who_is_told_is_stored_and_shown(server: Server, api: httpx.Client) -> None:
+    wish = {"notify": "tell", "notify_on": ["cancelled"]}
+    job = ok(api.post("/jobs", json={"command": "cat", "input": "text", "id": "a", **wish}), 201)
+    assert {name: job[name] for name in wish} == wish
+    assert ok(api.patch("/jobs/a", json={"notify_on": "any"}))["notify"] == "tell"
+    api.post("/jobs/a/cancel")
+    shown = ok(api.get("/jobs/a"))
+    assert (shown["input"], shown["notify_on"]) == ("text", ["completed", "dead", "cancelled"])
+    (told,) = shown["notifications"]
+    assert ok(api.get(f"/jobs/{told['id']}"))["about"] == "a"
+    problem(api.post("/jobs", json={"command": "x", "notify_on": "failed"}), 422, "invalid_input")
+
+
 def test_a_unique_key_gives_the_job_that_lives(api: httpx.Client) -> None:
     first = ok(api.post("/jobs", json={"command": "true", "unique_key": "k"}), 201)
     again = ok(api.post("/jobs", json={"command": "true", "unique_key": "k", "if_live": "skip"}), 201)

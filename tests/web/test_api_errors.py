@@ -16,7 +16,7 @@ SAME: tuple[tuple[str, str, Any, tuple[str, ...]], ...] = (
     ("POST", "/jobs", {"command": 5}, ("enqueue", '{"command": 5}')),
     ("POST", "/jobs", {}, ("enqueue", "{}")),
     ("POST", "/jobs", {"command": "true", "colour": 1}, ("enqueue", '{"command": "true", "colour": 1}')),
-    ("POST", "/jobs", {"command": "true", "queue": "a b"}, ("enqueue", "--queue", "a b", "--", "true")),
+    ("POST", "/jobs", {"command": "true", "queue": "a b"}, ("enqueue", '{"command":"true","queue":"a b"}')),
     ("POST", "/jobs", {"command": "true", "id": "-x"}, ("enqueue", '{"command": "true", "id": "-x"}')),
     ("POST", "/jobs", {"command": "true", "id": "known"}, ("enqueue", "--id", "known", "--", "true")),
     ("POST", "/jobs", {"command": "true", "timeout": "soon"}, ("enqueue", "--timeout", "soon", "--", "true")),

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from queuectl.testing import wait_until
+from tests.cli.stagehand import Stagehand, learned
 from tests.engines import SERVERS, fresh_store
 from tests.network.proxy import Proxy
 from tests.site import Site
@@ -39,6 +40,22 @@ def test_changes_of_others_arrive(server: Server, site: Site, api: httpx.Client)
         site.ok("enqueue", "--queue", "mail", "--", "true")
         mail.wait("stats", lambda data: data["total"] == 1)
         assert {event.data["total"] for event in mail.all if event.name == "stats"} == {0, 1}
+
+
+def test_when_all_will_be_done_is_told_with_the_counts(server: Server, api: httpx.Client) -> None:
+    with server.queue() as queue:
+        stage = Stagehand(queue)
+        minute = learned(queue, "make", 60) / 1000
+        queue.enqueue("make", cwd="/srv")
+        with Events(server) as events:
+            seen = events.wait("stats", lambda data: data["eta_seconds"] is not None).data
+            assert seen["eta_seconds"] == pytest.approx(minute, abs=1)
+            assert seen["eta"] == {"by": "commands", "known_percent": 100, "not_served": 0, "paused": 0}
+            assert ok(api.get("/stats"))["eta_seconds"] == pytest.approx(minute, abs=1)
+            queue.enqueue("make", cwd="/srv")
+            events.wait("stats", lambda data: data["eta_seconds"] >= 1.9 * minute)
+            stage.leave()
+            events.wait("stats", lambda data: data["eta_seconds"] is None)
 
 
 @every_engine

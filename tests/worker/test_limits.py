@@ -11,13 +11,14 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.testing import wait_until
 from queuectl.worker import cgroups
-from queuectl.worker.limits import processes_bind
+from queuectl.worker.limits import NAMES, processes_bind
 from tests.worker.systems import both_systems, both_systems_served
 from tests.worker.workshop import Workshop, kill
 
@@ -266,7 +267,7 @@ def test_a_program_that_is_missing_is_told_as_without_limits(served: Workshop) -
 @both_systems_served
 def test_so_are_a_missing_directory_and_a_file_that_is_no_program(served: Workshop, tmp_path: Path) -> None:
     job = served.run("true", cwd="/nonexistent/place", **GENEROUS)
-    assert job.last_error == "cannot start /nonexistent/place: No such file or directory"
+    assert job.last_error == "cannot enter the directory /nonexistent/place: No such file or directory"
     text = tmp_path / "text"
     text.write_text("no program")
     text.chmod(0o755)
@@ -322,3 +323,16 @@ def test_processes_are_counted_over_the_whole_tree(served: Workshop) -> None:
     assert len(served.stdout(job.id).split()) < 9
     assert job.last_error is not None
     assert job.last_error.endswith("(while limited to 5 processes)")
+
+
+@pytest.mark.parametrize("value", ["NaN", "-1e400", "[]", "1" + "0" * 400, "-21", "true"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_damaged_limit_takes_no_worker_down(site: Workshop, name: str, value: str) -> None:
+    """Nor does the command run without the limit that it should have."""
+    id = site.enqueue("touch ran", max_retries=0)
+    with apsw.Connection(str(site.home / "queue.db")) as db:
+        db.execute("UPDATE jobs SET rules = ? WHERE id = ?", (f'{{"{name}": {value}}}', id))
+    worker = site.serve()
+    job = site.ended(id)
+    assert worker.poll() is None
+    assert (job.state, job.lost, (site.work / "ran").exists()) == (states.DEAD, 0, False), job.last_error

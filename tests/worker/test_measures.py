@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 
+import apsw
 import pytest
 
 from queuectl.core import outcome as kinds
@@ -12,6 +13,7 @@ from queuectl.core import states
 from queuectl.core.lifecycle import decide
 from queuectl.core.measures import RUN, WAIT, class_of, classes, kind_of_class, sum_kind
 from queuectl.core.outcome import Outcome
+from queuectl.core.runtimes import digest_of
 from queuectl.errors import StoreBusy
 from queuectl.events import emit
 from queuectl.history import history
@@ -33,7 +35,8 @@ def counted(site: Workshop, what: str) -> int:
 
 def test_a_worker_stores_how_long_jobs_waited_and_ran(site: Workshop) -> None:
     site.config(**{"worker-heartbeat-interval": "200ms", "worker-lease": "10s"})
-    ids = [site.enqueue("sleep 0.3")]
+    # Longer than what is asked for below: its time counts from when we hear that it was started.
+    ids = [site.enqueue("sleep 0.4")]
     site.serve()
     ids += [site.enqueue("true"), site.enqueue("exit 3", max_retries=0)]
     site.ended(*ids)
@@ -165,3 +168,74 @@ def test_it_hears_no_more_when_its_worker_has_stopped(site: Workshop) -> None:
     one.flush(site.jobs.store, NOW)
     assert measured(site)[sum_kind(RUN)] == 1
     assert site.jobs.stats().counts[states.COMPLETED] == 0
+
+
+# --- how long commands take -------------------------------------------------------------------------------
+
+
+def known(site: Workshop, command: str, cwd: str | None = "/srv") -> int:
+    digest = digest_of(command, None, cwd)
+    found = site.jobs.store.runtimes().of([digest])
+    return found[digest].runs if found else 0
+
+
+def test_only_successes_teach_how_long_a_command_takes(site: Workshop, measures: Measures) -> None:
+    for run in (900, 1_000, 1_100):
+        end_one(1, run, command="make")
+    end_one(1, 5, kinds.FAILED, command="make")
+    end_one(1, 60_000, kinds.TIMEOUT, command="make")
+    end_one(1, 7, command="make", cwd="/elsewhere")
+    measures.flush(site.jobs.store, NOW)
+    assert (known(site, "make"), known(site, "make", "/elsewhere")) == (3, 1)
+    digest = digest_of("make", None, "/srv")
+    assert site.jobs.store.runtimes().of([digest])[digest].median_ms == pytest.approx(1_000, rel=0.1)
+
+
+def test_of_very_many_commands_some_are_learned(site: Workshop, measures: Measures) -> None:
+    for number in range(1_000):
+        end_one(1, 5, command=f"echo {number}")
+    end_one(1, 5, command="echo 0")
+    site.jobs.store.be_patient(20)
+    with site.locked(), pytest.raises(StoreBusy):
+        measures.flush(site.jobs.store, NOW)
+    end_one(1, 5, command="echo 0")  # what could not be stored is kept
+    measures.flush(site.jobs.store, NOW)
+    assert known(site, "echo 0") == 3
+    assert (known(site, "echo 399"), known(site, "echo 400"), known(site, "echo 999")) == (1, 0, 0)
+
+
+def test_a_worker_ends_a_command_that_takes_much_longer_than_usual(site: Workshop) -> None:
+    site.config(**{"worker-heartbeat-interval": "100ms", "worker-lease": "10s"})
+    command = "sleep $(cat how-long)"
+    (site.work / "how-long").write_text("0.01")
+    worker = site.serve()
+    for _ in range(3):
+        site.run(command, cwd=str(site.work), timeout="300%")  # too little is known: no limit
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(20) == 0  # it says what it has learned
+    (site.work / "how-long").write_text("60")
+    site.serve()
+    job = site.run(command, cwd=str(site.work), timeout="300%", max_retries=0)
+    assert job.state == states.DEAD
+    assert str(job.last_error).startswith("timed out after 1.")
+    assert " s (limit 1s: 300% of its usual " in str(job.last_error)
+
+
+@pytest.mark.parametrize(
+    "percent", ["1" + "0" * 400, "1" + "0" * 5_000, "NaN", "1e400", "-300", "true", '"x"']
+)
+def test_a_damaged_timeout_takes_no_worker_down(site: Workshop, measures: Measures, percent: str) -> None:
+    command = "echo 0"
+    for _ in range(3):
+        end_one(1, 5, command=command, cwd=str(site.work))
+    measures.flush(site.jobs.store, NOW)
+    id = site.enqueue(command, timeout="300%")
+    with apsw.Connection(str(site.home / "queue.db")) as db:
+        db.execute("UPDATE jobs SET rules = ? WHERE id = ?", (f'{{"timeout_percent": {percent}}}', id))
+    for words in (["show", id], ["show", id, "--json"], ["list", "--json"], ["explain", id]):
+        assert "Traceback" not in site.ok(*words)
+    worker = site.serve()
+    readable = len(percent) < 4_300  # else all of its rules are lost
+    assert site.ended(id).state == (states.COMPLETED if readable else states.DEAD)
+    assert worker.poll() is None
+    assert site.job(id).lost == 0

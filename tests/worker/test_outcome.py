@@ -54,7 +54,7 @@ def test_a_missing_directory_is_told_by_its_name(served: Workshop) -> None:
     attempt = served.attempt(job.id)
     assert (job.state, attempt.outcome) == (states.DEAD, kinds.SPAWN_ERROR)
     assert (attempt.exit_code, attempt.signal) == (None, None)
-    assert attempt.error == "cannot start /nonexistent/place: No such file or directory"
+    assert attempt.error == "cannot enter the directory /nonexistent/place: No such file or directory"
 
 
 def test_a_missing_program_is_told_by_its_name(served: Workshop) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -372,3 +374,24 @@ def test_run_waits_for_a_worker_that_has_what_the_job_needs(site: Workshop) -> N
     assert (
         site.ok("run", "--needs", "gpu=1", "--", "sh", "-c", "echo got $QUEUECTL_RESOURCE_GPU") == "got 0\n"
     )
+
+
+IMPATIENT = """
+import sys
+from queuectl import fleet
+from queuectl.cli.main import main
+fleet._START_WITHIN = fleet._START_EACH = 0.0
+sys.exit(main(["worker", "restart"]))
+"""
+
+
+def test_a_restart_that_gives_up_waiting_leaves_somebody_who_will_have_the_pieces(site: Workshop) -> None:
+    """The old one is gone by then: its piece of the machine belongs to one worker at a time."""
+    site.ok("worker", "start", "--provides", "gpu=1")
+    old = site.worker()
+    done = subprocess.run(
+        [sys.executable, "-c", IMPATIENT], env=site.env, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "the workers did not start" in done.stderr) == (1, True), done.stderr
+    wait_until(lambda: [w.provides for w in site.registered()] == ["gpu=1"], what="a successor")
+    assert site.worker().id != old.id

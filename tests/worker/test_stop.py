@@ -13,6 +13,7 @@ import pytest
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.testing import wait_until
+from queuectl.worker.supervisor import supervisors
 from tests.worker.systems import both_systems
 from tests.worker.workshop import Workshop, alive, cpu_seconds, elapsed, switches
 
@@ -303,6 +304,68 @@ def test_restart_brings_the_same_workers_anew(site: Workshop) -> None:
     assert [worker.concurrency for worker in after] == [3, 3]
 
 
+UNTIL_NAMED = "echo up; while ! test -e $QUEUECTL_JOB_ID; do sleep 0.02; done"
+
+
+def half_way(site: Workshop) -> tuple[subprocess.Popen[str], list[str], list[str]]:
+    """A restart that waits for the job of the first of two workers; the jobs of both, and both workers."""
+    site.start(count=2)
+    held = [site.enqueue(UNTIL_NAMED) for _ in range(2)]
+    for id in held:
+        site.running(id)
+    before = [worker.id for worker in site.registered()]
+    restart = site.popen("worker", "restart", "--json")
+    wait_until(
+        lambda: [w.control for w in site.registered() if w.id in before].count("drain") == 1,
+        what="the first of them to be asked",
+    )
+    return restart, held, before
+
+
+def release(site: Workshop, held: list[str]) -> None:
+    for id in held:
+        (site.work / id).touch()
+    site.ended(*held)
+    assert {(site.job(id).state, site.job(id).attempts) for id in held} == {(states.COMPLETED, 1)}
+
+
+def test_a_restart_replaces_one_after_the_other_and_the_queue_never_stands_still(site: Workshop) -> None:
+    restart, held, before = half_way(site)
+    # One new worker is there already, and takes what comes; the second old one knows of nothing yet.
+    assert len(site.registered()) == 3
+    assert site.run("true").state == states.COMPLETED
+    release(site, held)
+    out, err = restart.communicate(timeout=60)
+    assert restart.returncode == 0, err
+    pairs = json.loads(out)["replaced"]
+    assert [pair["old"] for pair in pairs] == before
+    after = site.registered()
+    assert {worker.id for worker in after} == {pair["new"] for pair in pairs}
+    assert len({worker.supervisor for worker in after}) == 1
+    wait_until(lambda: len(site.supervisors()) == 1, what="the old supervisor to leave")
+
+
+def test_a_restart_that_is_killed_half_way_leaves_as_many_workers_as_there_were(site: Workshop) -> None:
+    restart, held, before = half_way(site)
+    restart.kill()
+    restart.communicate()
+    release(site, held)
+    wait_until(lambda: len(site.registered()) == 2, what="the first to leave")
+    new = {worker.id for worker in site.registered()} - set(before)
+    assert len(new) == 1
+    assert site.run("true").state == states.COMPLETED
+
+
+def test_what_runs_in_the_foreground_is_not_for_a_restart(site: Workshop) -> None:
+    process = site.serve(count=2)
+    before = {worker.id for worker in site.registered()}
+    done = site.q("worker", "restart")
+    assert (done.returncode, done.stderr.count("runs in the foreground")) == (1, 2)
+    assert site.q("worker", "restart", min(before)).returncode == 4
+    assert {worker.id for worker in site.registered()} == before
+    assert process.poll() is None
+
+
 def test_scale_goes_up_and_down(site: Workshop) -> None:
     site.ok("worker", "scale", "2")
     assert len(site.registered()) == 2
@@ -329,3 +392,39 @@ def test_a_worker_that_cannot_report_waits_for_the_store_without_spinning(site: 
     assert process.wait(20) == 0
     assert used < 0.5
     assert site.job(id).state == states.COMPLETED
+
+
+def stay(site: Workshop, count: int) -> bool:
+    """So many workers, each with a supervisor that wants no more than it has."""
+    cards = [card for _, card in supervisors(str(site.home / "run"))]
+    return len(site.registered()) == count == sum(int(str(card["wanted"])) for card in cards)
+
+
+def test_a_worker_that_has_to_be_killed_in_a_restart_gets_no_heir(site: Workshop) -> None:
+    """Its supervisor takes the kill for a crash, and starts another."""
+    site.start()
+    hung = site.worker()
+    os.kill(hung.pid, signal.SIGSTOP)
+    done = json.loads(site.ok("worker", "restart", "--timeout", "0", "--json"))
+    assert done["killed"] == [hung.id]
+    wait_until(lambda: stay(site, 1), what="one worker, and nobody who wants more")
+    assert site.worker().id == done["replaced"][0]["new"]
+    wait_until(lambda: len(site.supervisors()) == 1, what="the old supervisor to leave")
+
+
+@pytest.mark.parametrize("which", ["asked", "other"])
+def test_a_worker_that_crashes_during_a_restart_gets_no_heir(site: Workshop, which: str) -> None:
+    """The one that was asked to end, or the one whose turn comes later."""
+    restart, held, before = half_way(site)
+    asked = {worker.id: worker.control == "drain" for worker in site.registered() if worker.id in before}
+    (victim,) = [w for w in site.registered() if w.id in before and asked[w.id] == (which == "asked")]
+    os.kill(victim.pid, signal.SIGKILL)
+    for id in held:
+        (site.work / id).touch()
+    out, err = restart.communicate(timeout=90)
+    assert restart.returncode == 0, err
+    wait_until(lambda: stay(site, 2), what="two workers, and nobody who wants more")
+    pairs = json.loads(out)["replaced"]
+    assert {worker.id for worker in site.registered()} == {pair["new"] for pair in pairs}
+    site.ended(*held)
+    assert {site.job(id).state for id in held} == {states.COMPLETED}

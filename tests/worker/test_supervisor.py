@@ -155,7 +155,8 @@ def test_a_poisonous_job_ends_in_the_dead_letter_queue_and_others_go_on(site: Wo
         site.ended(others[-1])
     job = site.job(id)
     assert (job.attempts, job.lost) == (3, 3)
-    assert str(job.last_error).endswith("died (3 times)")
+    assert " died, last seen " in str(job.last_error)
+    assert str(job.last_error).endswith(" (3 times)")
     assert [attempt.outcome for attempt in site.attempts(id)] == [kinds.LOST] * 3
     assert all(site.job(other).state == states.COMPLETED for other in others)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from queuectl.cli.output import say
+from queuectl.paths import workers_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,4 +24,4 @@ def tell_of_crashes(queue: Queue) -> None:
     from queuectl.fleet import crashing
 
     for line in crashing(queue):
-        say(f"warning: {line}; their log says why: {os.path.join(location.logs_dir, 'workers.log')}")
+        say(f"warning: {line}; their log says why: {workers_log(location)}")

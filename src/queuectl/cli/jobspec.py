@@ -12,10 +12,13 @@ from queuectl.errors import InvalidInput
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Collection
 
     from queuectl.cli.options import Parser
+    from queuectl.queue import Queue
 
-_LISTS = ("after", "after_any", "after_fail", "needs")  # options that may be repeated, each with a list
+_PARENTS = ("after", "after_any", "after_fail")
+_LISTS = (*_PARENTS, "needs")  # options that may be repeated, each with a list
 
 
 def add_job_options(parser: Parser, *, single: bool = True) -> None:
@@ -36,18 +39,27 @@ def add_job_options(parser: Parser, *, single: bool = True) -> None:
     add("--backoff-strategy", metavar="S", help="exponential, linear or fixed")
     add("--backoff-max", metavar="TIME", help="the longest wait between two runs")
     add("--retry-delay", metavar="TIME", help="the wait of linear and fixed backoff")
-    add("--timeout", metavar="TIME", help="stop it after this: 90s, 10m")
+    add("--timeout", metavar="TIME", help="stop it after this: 90s, 10m; 300%%: of its usual run time")
     add("--tag", "-t", action="append", dest="tags", metavar="T", help="a tag; may be repeated")
     add("--env", "-e", action="append", metavar="K=V", help="set a variable, or K: take its value here")
     add("--cwd", metavar="DIR", help="where it runs (default: here)")
+    if single:
+        add("--stdin", metavar="FILE", help="what it reads: the text of this file, at most 1 MB; - is stdin")
     _add_conditions(parser, single=single)
+    _add_notices(parser)
     hidden(group, "--max-attempts", "--max-tries", dest="max_attempts", type=_number)
     parser.add_argument("words", nargs="...", metavar="COMMAND")
 
 
 def _add_conditions(parser: Parser, *, single: bool) -> None:
     add = parser.add_argument_group("when and how it may run").add_argument
-    add("--after", "--depends-on", action="append", metavar="ID", help="only after this job has succeeded")
+    add(
+        "--after",
+        "--depends-on",
+        action="append",
+        metavar="ID",
+        help="only after this job (or last) has succeeded",
+    )
     add("--after-any", action="append", metavar="ID", help="after this job has ended, however that was")
     add("--after-fail", action="append", metavar="ID", help="only after this job has failed for good")
     if single:
@@ -67,6 +79,12 @@ def _add_conditions(parser: Parser, *, single: bool) -> None:
     add("--processes", type=_number, metavar="N", help="how many processes it may have")
     add("--nice", type=_number, metavar="N", help="its niceness: 10 is modest")
     add("--needs", action="append", metavar="R=N", help="resources of a worker: gpu=1")
+
+
+def _add_notices(parser: Parser) -> None:
+    add = parser.add_argument_group("who is told of its end").add_argument
+    add("--notify", metavar="LINE", help="run this command then, with the job as JSON on its stdin; or none")
+    add("--notify-on", metavar="ENDS", help="completed, dead, cancelled, any (default: completed,dead)")
 
 
 def parse_words(
@@ -98,7 +116,7 @@ def _without_words(options: argparse.Namespace) -> argparse.Namespace:
     return options
 
 
-def fields_from_options(options: argparse.Namespace) -> dict[str, object]:
+def fields_from_options(options: argparse.Namespace, command: str = "enqueue") -> dict[str, object]:
     """The one job that the command line describes, as fields that nobody has checked yet."""
     fields = given_fields(options)
     words = options.words
@@ -115,15 +133,48 @@ def fields_from_options(options: argparse.Namespace) -> dict[str, object]:
         _refuse_torn_json(words)
         fields["argv"] = words
     if "command" not in fields and "argv" not in fields:
-        raise InvalidInput("there is no command", 'like: queuectl enqueue "echo hello"')
+        raise InvalidInput("there is no command", f'like: queuectl {command} "echo hello"')
     return fields
 
 
-def checked_fields(options: argparse.Namespace) -> dict[str, object]:
+def checked_fields(options: argparse.Namespace, command: str = "enqueue") -> dict[str, object]:
     """The same, refused if they make no job: before a store is opened, so that none is made for nothing."""
-    fields = fields_from_options(options)
-    job_from_fields(fields, Defaults(now=SYSTEM_CLOCK.now(), cwd=current_directory(options)))
+    fields = fields_from_options(options, command)
+    with NamingOptions(options, fields):
+        job_from_fields(fields, Defaults(now=SYSTEM_CLOCK.now(), cwd=current_directory(options)))
     return fields
+
+
+class NamingOptions:
+    """What is refused within is told by the names of the options, where it came by them."""
+
+    __slots__ = ("_all", "_options")
+
+    def __init__(self, options: argparse.Namespace, fields: Collection[str] = ()) -> None:
+        """`fields`: all that there are, also those of JSON."""
+        self._options = options
+        self._all = fields
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, InvalidInput):
+            from queuectl.cli.optionnames import given_options, speak_of_options
+
+            given = given_options(self._options, (*FIELDS, *self._all))
+            speak_of_options(error, given, [name for name in self._all if name not in given])
+
+
+def with_parents(queue: Queue, options: argparse.Namespace, fields: dict[str, object]) -> dict[str, object]:
+    """The fields, with the ids of the jobs that `--after last` and its like mean."""
+    given = [name for name in _PARENTS if getattr(options, name, None)]
+    if not given:
+        return fields
+    from queuectl.cli.selectors import parents
+
+    named = given_fields(options)
+    return fields | {name: parents(queue, named[name]) for name in given}  # type: ignore[arg-type]  # a list
 
 
 def current_directory(options: argparse.Namespace) -> str:
@@ -138,6 +189,14 @@ def current_directory(options: argparse.Namespace) -> str:
         ) from None
 
 
+def note_missing_directory(cwd: object) -> None:
+    """Not an error: the job may run on another machine, or its directory may come before it does."""
+    if isinstance(cwd, str) and not os.path.isdir(cwd):
+        from queuectl.cli.output import say
+
+        say(f"note: there is no directory {cwd} here; the job fails unless its worker has one")
+
+
 def _refuse_torn_json(words: list[str]) -> None:
     """bash makes `id:job1 command:x` of {"id":"job1","command":"x"} without quotes around it."""
     if all(":" in word and word.partition(":")[0] in FIELDS for word in words):
@@ -150,6 +209,8 @@ def given_fields(options: argparse.Namespace) -> dict[str, object]:
     for name in _LISTS:
         if name in fields:
             fields[name] = ",".join(getattr(options, name)).split(",")
+    if getattr(options, "stdin", None) is not None:
+        fields["input"] = _text_of(options.stdin)
     if options.env:
         fields["env"] = _environment(options.env)
     return fields
@@ -165,6 +226,30 @@ def _environment(entries: list[str]) -> dict[str, str]:
             value = os.environ[name]
         result[name] = value
     return result
+
+
+def _text_of(path: str) -> str:
+    import sys
+
+    from queuectl.core.stdin import MAX_BYTES
+
+    try:
+        # One byte more than is allowed: what is too long is refused, and not read to its end.
+        if path == "-":
+            data = sys.stdin.buffer.read(MAX_BYTES + 1)
+        else:
+            with open(path, "rb") as file:
+                data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise InvalidInput(f"--stdin {path}: {error.strerror}", "give a file that can be read") from None
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        if len(data) > MAX_BYTES >= error.start > MAX_BYTES - 4:
+            return "x" * len(data)  # cut within a character: it is refused for its length
+        raise InvalidInput(
+            f"--stdin {path}: it is not text in UTF-8", "let the command read the file itself"
+        ) from None
 
 
 def _number(text: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from queuectl.cli.formats import JOB, add_format, print_lines
 from queuectl.cli.output import clean, is_terminal, plural, print_json_array, print_table, say
 from queuectl.cli.selection import number
 from queuectl.core.states import PROCESSING
@@ -36,6 +37,7 @@ def add_paging(parser: argparse.ArgumentParser) -> None:
     add("--offset", type=number(0), default=0, metavar="N", help="leave out the first N")
     add("--after", metavar="ID", help="go on after this job, where the last page ended")
     parser.add_argument("--quiet", action="store_true", help="print only the ids")
+    add_format(parser, JOB)
 
 
 def print_jobs(
@@ -49,16 +51,29 @@ def print_jobs(
     """Print what the filter finds as the options want it; returns how many there were."""
     by_default = options.limit is None and is_terminal() and not options.json
     found = _Count(_chosen(queue, filter, options, SCREENFUL if by_default else options.limit))
+    print_found(found, options, header=header, row=row)
+    if by_default and found.total == SCREENFUL:
+        _say_more(queue, filter, found, options)
+    return found.total
+
+
+def print_found(
+    found: Iterator[Job],
+    options: argparse.Namespace,
+    *,
+    header: Sequence[str],
+    row: Callable[[Job], Sequence[str]],
+) -> None:
+    """As JSON, as ids or as a table."""
     if options.json:
         print_json_array(job.to_dict() for job in found)
+    elif options.format is not None:
+        print_lines(options.format, (job.to_dict() for job in found))
     elif options.quiet:
         for job in found:
             print(clean(job.id))  # one line each, whoever wrote it
     elif (first := next(found, None)) is not None:
-        print_table(header, (row(job) for job in _chain(first, found)), state_column=1)
-    if by_default and found.total == SCREENFUL:
-        _say_more(queue, filter, found, options)
-    return found.total
+        print_table(header, (row(job) for job in _chain(first, found)), state_column=1, spare=("PRIO",))
 
 
 def every_job(queue: Queue, filter: JobFilter) -> Iterator[Job]:

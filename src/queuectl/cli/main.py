@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 
+from queuectl.cli.output import name_store
 from queuectl.errors import InvalidInput, QueuectlError
 
 TYPE_CHECKING = False
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
-# Command -> what it does, in the order of the help. The module has the command's name.
+# Command -> what it does, in the order of the help. The module has the command's name, with _ for -.
 COMMANDS = {
     "enqueue": "add a job, or many from a file",
     "run": "enqueue a job, follow its output, exit with its exit code",
@@ -32,22 +33,32 @@ COMMANDS = {
     "edit": "change jobs that wait: command, priority, time and so on",
     "move": "put waiting jobs into another queue",
     "rm": "delete jobs that are not running",
-    "dlq": "the dead letter queue: list, show, retry, purge",
+    "dlq": "the dead letter queue: list, show, retry, purge, groups",
     "progress": "say how far a job is, from inside its command",
     "worker": "start, stop, restart and list workers",
+    "service": "workers as a service of systemd: install, show, status",
     "queue": "limits, defaults, pauses and draining of whole queues",
     "schedule": "recurring jobs: add, list, pause, trigger now",
     "dashboard": "the web page and the HTTP API",
     "top": "the live full-screen view",
+    "mcp": "the queue for coding agents, over the Model Context Protocol",
     "metrics": "the numbers for Prometheus",
     "stats": "throughput, success rate, wait and run times",
     "config": "get and set settings",
     "cleanup": "delete old finished jobs",
+    "vacuum": "give disk space back that deleted jobs have left",
+    "backup": "write the queue of this moment into a file, while workers go on",
+    "restore": "put a backup back",
     "copy": "copy the whole queue to another store, of any engine",
     "export": "write the whole queue into a file",
     "import": "read a whole queue from such a file",
-    "doctor": "look for what is wrong with the store, its server and its workers",
-    "init": "make the store (any command does that by itself)",
+    "import-pueue": "take over the tasks of pueue",
+    "import-joblog": "take over what GNU parallel has not succeeded at",
+    "doctor": "look for what is wrong with the store, server and workers",
+    "completion": "the script that makes a shell complete our words",
+    "init": "make the store (the first job does that by itself)",
+    "demo": "a tour of a few seconds, on a store of its own",
+    "help": "the commands, one of them, or a topic",
 }
 ALIASES = {
     "add": "enqueue",
@@ -60,6 +71,7 @@ ALIASES = {
     "unhold": "release",
     "mv": "move",
     "workers": "worker",
+    "services": "service",
     "queues": "queue",
     "schedules": "schedule",
     "cron": "schedule",
@@ -71,15 +83,8 @@ ALIASES = {
     "tree": "graph",
 }
 
-_WORDS_FOR_OPTIONS = {"help": "--help", "version": "--version"}
-
-_USAGE = "usage: queuectl [--db FILE] COMMAND [options]"
-_EXAMPLES = """examples:
-  queuectl enqueue "echo hello"        store a job
-  queuectl worker start --count 2      run jobs in the background
-  queuectl status                      see how it goes
-  queuectl run -- echo hello           do it all in one go
-"""
+_HELP = ("-h", "--help")
+_WITHOUT_COMMAND = (*_HELP, "--json", "--debug")
 
 
 def run() -> NoReturn:
@@ -87,6 +92,10 @@ def run() -> NoReturn:
     # Imports make thousands of objects that stay. To look for cycles among them at every 700th costs
     # an `enqueue` two milliseconds.
     gc.set_threshold(10_000)
+    if "_ARGCOMPLETE" in os.environ and "COMP_LINE" in os.environ:  # a shell asks what could be typed
+        from queuectl.cli.completion import complete
+
+        complete()
     code = main()
     # Threads want to be waited for. Else it ends at once: to take the interpreter apart, module by module,
     # costs an `enqueue` a tenth of its time.
@@ -104,6 +113,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     _prepare_streams()
+    name_store(None)
     try:
         code = _dispatch(words)
         sys.stdout.flush()  # here, not at exit: what goes wrong with it is ours to tell
@@ -155,22 +165,23 @@ def _let_go_of_stdout() -> None:
 
 
 def _dispatch(words: list[str]) -> int:
-    leading, command, rest = _split(words)
-    if command in _WORDS_FOR_OPTIONS and not rest:
-        leading, command = [*leading, _WORDS_FOR_OPTIONS[command]], None
+    leading, command, rest = split_words(words)
+    name_store(_store_in(leading))  # the parser finds what comes after the command
+    if command == "version" and not rest:
+        leading, command = [*leading, "--version"], None
     if command is None:
         return _without_command(leading)
-    name = ALIASES.get(command, command)
+    name = ALIASES.get(command, command).replace("_", "-")
     if name not in COMMANDS:
         raise _unknown(command)
     # Not by importlib, which is a module more to load.
-    module = __import__(f"queuectl.cli.commands.{name}", fromlist=["main"])
+    module = __import__(f"queuectl.cli.commands.{name.replace('-', '_')}", fromlist=["main"])
     result = module.main(leading + rest)
     assert isinstance(result, int)
     return result
 
 
-def _split(words: list[str]) -> tuple[list[str], str | None, list[str]]:
+def split_words(words: list[str]) -> tuple[list[str], str | None, list[str]]:
     """Options before the command, the command, and what follows it."""
     position = 0
     while position < len(words) and words[position].startswith("-"):
@@ -185,24 +196,34 @@ def _split(words: list[str]) -> tuple[list[str], str | None, list[str]]:
     return leading, words[position], words[position + 1 :]
 
 
+def _store_in(leading: list[str]) -> str | None:
+    found = None
+    words = iter(leading)
+    for word in words:
+        if word == "--db":
+            found = next(words)  # `split_words` has seen that there is one
+        elif word.startswith("--db="):
+            found = word.partition("=")[2]
+    return found
+
+
 def _without_command(leading: list[str]) -> int:
     if "--version" in leading or "-V" in leading:
         from queuectl import __version__
 
         print(f"queuectl {__version__}")
         return 0
-    unknown = [word for word in leading if word not in ("-h", "--help", "--json", "--db")]
-    if unknown and unknown[0].startswith("-"):
-        raise InvalidInput(f"unknown option {unknown[0]!r}", "queuectl --help shows the commands")
-    print(_help())
-    return 0
-
-
-def _help() -> str:
-    width = max(map(len, COMMANDS)) + 2
-    lines = [f"  {name:<{width}}{text}" for name, text in COMMANDS.items()]
-    head = [_USAGE, "", "A durable job queue for shell commands.", "", _EXAMPLES, "commands:"]
-    return "\n".join([*head, *lines, "", "queuectl COMMAND --help says more about one of them."])
+    words = iter(leading)
+    for word in words:
+        if word == "--db":
+            next(words)  # `split_words` has seen that there is one
+        elif word not in _WITHOUT_COMMAND and not word.startswith("--db="):
+            raise InvalidInput(f"unknown option {word!r}", "queuectl --help shows the commands")
+    if any(word in _HELP for word in leading):
+        from queuectl.cli.commands.help import main as show
+    else:
+        from queuectl.cli.frontpage import main as show
+    return show([word for word in leading if word not in _HELP])
 
 
 def _unknown(command: str) -> InvalidInput:
@@ -216,22 +237,23 @@ def _unknown(command: str) -> InvalidInput:
 
 
 def _print_error(error: QueuectlError, words: list[str]) -> None:
-    from queuectl.cli.output import clean, clean_lines
+    from queuectl.cli.output import clean, clean_lines, in_lines, pasteable
 
     if "--debug" in words or os.environ.get("QUEUECTL_DEBUG"):
         import traceback
 
         sys.stderr.write(clean_lines(traceback.format_exc()))
     sys.stdout.flush()
+    hint = error.hint and pasteable(error.hint)
     if "--json" in words:
         import json
 
-        body = {"code": error.code, "message": error.message, "hint": error.hint}
+        body = {"code": error.code, "message": error.message, "hint": hint}
         sys.stderr.write(json.dumps({"error": body}) + "\n")
         return
-    sys.stderr.write(f"error: {clean(error.message)}\n")
-    if error.hint:
-        sys.stderr.write(f"  hint: {clean(error.hint)}\n")
+    sys.stderr.write(in_lines(f"error: {clean(error.message)}", indent=7) + "\n")
+    if hint:
+        sys.stderr.write(in_lines(f"  hint: {clean(hint)}", indent=6) + "\n")
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ from queuectl.app import serving_workers
 from queuectl.cli.listing import every_job
 from queuectl.cli.mapping import tag_of
 from queuectl.cli.mapwatch import Watch, watch_as_worker
-from queuectl.cli.output import clean, is_terminal, plural, say
+from queuectl.cli.output import can_redraw, clean, plural, say
 from queuectl.core import states
+from queuectl.core.deaths import without_path
 from queuectl.core.job import DEFAULT_QUEUE
 from queuectl.errors import StoreError
 
@@ -94,7 +95,7 @@ def _note_without_workers(queue: Queue, options: argparse.Namespace, remedy: str
 
 def _wait(queue: Queue, stored: Stored, options: argparse.Namespace) -> int:
     bar = None
-    if is_terminal(sys.stderr) and not options.quiet:
+    if can_redraw(sys.stderr) and not options.quiet:
         from queuectl.cli.progress import Bar
 
         bar = Bar()
@@ -136,8 +137,8 @@ def _say_bad(queue: Queue, stored: Stored, counts: dict[str, int]) -> None:
     sys.stdout.flush()
     say(", ".join(parts + ([f"{gone:,} deleted meanwhile"] if gone else [])))
     for job in queue.list(filter=stored.jobs.replaced(states=(states.DEAD,)), limit=_FIRST_BAD):
-        reason = clean(job.last_error or "no reason given")
-        say(f"  {clean(job.id)} is {job.state}: {reason}: {clean(job.command)}")
+        reason = clean(without_path(job.last_error or "no reason given"))
+        say(f"  {clean(job.id)} is {job.state}: {reason}: {clean(job.command)}", as_it_is=True)
     if counts[states.DEAD] > _FIRST_BAD:
         say(f"  …; see all: queuectl list --state dead --tag {tag_of(stored.name)}")
 

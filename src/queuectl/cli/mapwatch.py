@@ -153,7 +153,7 @@ class Printer:
 
 def watch_as_worker(queue: Queue, watch: Watch, *, queue_name: str, jobs: int | None) -> None:
     """Be a worker for the queue while a thread of its own watches."""
-    from queuectl.app import WorkerSpec, build_worker
+    from queuectl.assembly import WorkerSpec, build_worker
     from queuectl.queue import Queue as Another
 
     presses = 0

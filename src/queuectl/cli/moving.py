@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from queuectl.cli.output import is_terminal, plural
+from queuectl.cli.output import can_redraw, plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ class Bar:
     """A progress line for each thing that is done in turn; nothing where nobody looks."""
 
     def __init__(self) -> None:
-        self._shown = is_terminal(sys.stderr)
+        self._shown = can_redraw(sys.stderr)
         self._phase = ""
         self._counter: Counter | None = None
 
@@ -40,10 +40,14 @@ class Bar:
 
 
 def in_words(seals: Seals) -> str:
+    return rows_in_words({name: seal.rows for name, seal in seals.items()})
+
+
+def rows_in_words(rows_of: dict[str, int]) -> str:
     """`3 jobs, 5 attempts, 1 setting`, and what only some queues have."""
     from queuectl.core.tables import ATTEMPTS, CONFIG, JOBS, TABLES
 
-    counts = [(table, seals[table.name].rows) for table in TABLES]
+    counts = [(table, rows_of[table.name]) for table in TABLES]
     return ", ".join(
         table.counted(rows) for table, rows in counts if rows or table in (JOBS, ATTEMPTS, CONFIG)
     )

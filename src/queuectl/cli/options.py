@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 
+from queuectl.cli.output import name_store, say
 from queuectl.errors import InvalidInput
 
 TYPE_CHECKING = False
@@ -54,6 +55,16 @@ def _nearest_option(parser: argparse.ArgumentParser, message: str) -> str | None
     return next(iter(get_close_matches(wrong, known, n=1, cutoff=0.7)), None)
 
 
+class NamesStore(argparse.Action):
+    """--db: told at once to who prints hints, as whatever comes next may be an error with one."""
+
+    def __call__(
+        self, _parser: object, namespace: argparse.Namespace, values: object, _option: object = None
+    ) -> None:
+        setattr(namespace, self.dest, values)
+        name_store(str(values))
+
+
 def parser(command: str, about: str, examples: str, *, json: bool = True) -> Parser:
     """A parser for one command, with the options that every command has."""
     result = Parser(
@@ -63,7 +74,9 @@ def parser(command: str, about: str, examples: str, *, json: bool = True) -> Par
         formatter_class=_formatter(),
         allow_abbrev=False,
     )
-    result.add_argument("--db", metavar="FILE", help="the store (default: $QUEUECTL_DB or ~/.queuectl)")
+    result.add_argument(
+        "--db", action=NamesStore, metavar="FILE", help="the store (default: $QUEUECTL_DB or ~/.queuectl)"
+    )
     if json:
         result.add_argument("--json", action="store_true", help="print JSON")
     else:
@@ -83,10 +96,13 @@ class _PlainFormatter(argparse.RawDescriptionHelpFormatter):
     """Knows its width: argparse makes a formatter for each option, which asks shutil, which loads slowly."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=_width())
+        super().__init__(prog, width=help_width())
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return super()._fill_text(flowing(text, width), width, indent)
 
 
-def _width() -> int:
+def help_width() -> int:
     try:
         columns = int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size().columns
     except (ValueError, OSError):  # no number, no terminal
@@ -95,18 +111,59 @@ def _width() -> int:
 
 
 def _formatter() -> type[argparse.HelpFormatter]:
-    """Coloured help on a terminal; rich costs 100 ms, so only when somebody looks."""
-    if sys.stdout.isatty() and {"-h", "--help"} & set(sys.argv):
-        from rich_argparse import RawDescriptionRichHelpFormatter
+    """Help in colours, where there are any; rich costs 100 ms, so only when somebody looks."""
+    if {"-h", "--help", "help"} & set(sys.argv):
+        from queuectl.cli.output import colours
 
-        return RawDescriptionRichHelpFormatter
+        if colours():
+            from queuectl.cli.richhelp import RichFormatter
+
+            return RichFormatter
     return _PlainFormatter
+
+
+def flowing(text: str, width: int) -> str:
+    """Prose as wide as there is room; lines that begin with a space are a list, and stay as they are."""
+    from textwrap import fill
+
+    lines: list[str] = []
+    for line in text.splitlines():
+        if lines and lines[-1] and line and not line.startswith(" ") and not lines[-1].startswith(" "):
+            lines[-1] += " " + line
+        else:
+            lines.append(line)
+    return "\n".join(
+        line if line.startswith(" ") else fill(line, width, break_on_hyphens=False) for line in lines
+    )
 
 
 def open_queue(options: argparse.Namespace, *, create: bool = True, mending: bool = False) -> Queue:
     from queuectl.app import open_queue as open_from_url
 
     return open_from_url(options.db, create=create, mending=mending)
+
+
+class look_at_queue:  # used like `open_queue`
+    """For commands that only look: where there is no queue yet, an empty one stands in and none is made.
+
+    That is told at the end, and not where an error in JSON has to stand alone.
+    """
+
+    def __init__(self, options: argparse.Namespace, *, mending: bool = False) -> None:
+        from queuectl.app import open_to_look
+
+        self._queue, self._is_real = open_to_look(options.db, mending=mending)
+        self._json = options.json
+
+    def __enter__(self) -> Queue:
+        return self._queue
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._queue.close()
+        location = self._queue.store.location
+        in_home = location.state_dir == os.path.dirname(location.file)  # where nobody is surprised
+        if not self._is_real and not in_home and not (kind and self._json):
+            say(f"note: there is no queue at {location.shown} yet; queuectl enqueue … makes it")
 
 
 def subcommand(

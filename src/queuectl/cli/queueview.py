@@ -5,11 +5,13 @@ What there is to tell is left to `queues`.
 
 from __future__ import annotations
 
-from queuectl.cli.output import clean, plural, print_table
+from queuectl.cli.output import plural, print_facts, print_table
 from queuectl.core.durations import format_age, format_duration
 from queuectl.core.job import plain_number
+from queuectl.core.notices import read_rule
 from queuectl.core.states import ALL
 from queuectl.core.times import describe_when
+from queuectl.notices import wishes_in_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +28,9 @@ _HEADER = (
 
 
 def print_queues(views: Iterable[QueueView]) -> None:
-    print_table(_HEADER, (_row(view) for view in views))
+    # What waits where, and for whom: zeros in these say more than the limits, which `queue show` has too.
+    vital = ("RUNNING", *(state.upper() for state in _COUNTED), "WORKERS")
+    print_table(_HEADER, (_row(view) for view in views), spare=("OLDEST", "LIMITS", "WORKERS"), vital=vital)
 
 
 def _row(view: QueueView) -> tuple[str, ...]:
@@ -64,11 +68,9 @@ def print_queue(view: QueueView) -> None:
         ("Concurrency", "any number" if rule.concurrency is None else f"{rule.concurrency:,} at once"),
         ("Rate", _rate(rule) or "any"),
         ("Job defaults", ", ".join(_defaults(rule)) or "as configured"),
+        ("Told of ends", wishes_in_words(read_rule(rule.notify).to_dict())),
     ]
-    width = max(len(name) for name, _ in facts) + 2
-    for name, value in facts:
-        if value != "" and value is not None:
-            print(f"{name + ':':<{width}}{clean(str(value))}")
+    print_facts(facts)
 
 
 def until(rule: QueueRule, now: int) -> str:
@@ -79,7 +81,12 @@ def until(rule: QueueRule, now: int) -> str:
 
 def rules_in_words(rule: QueueRule | None) -> str:
     """What is laid down, in one line; empty if nothing is."""
-    return "" if rule is None else ", ".join([*_limits(rule), *_defaults(rule)])
+    return "" if rule is None else ", ".join([*_limits(rule), *_defaults(rule), *_wishes(rule)])
+
+
+def _wishes(rule: QueueRule) -> list[str]:
+    words = wishes_in_words(read_rule(rule.notify).to_dict())
+    return [f"notify {words}"] if words else []
 
 
 def _limits(rule: QueueRule) -> list[str]:

@@ -54,8 +54,9 @@ def filter_from(options: argparse.Namespace, *, now: int) -> JobFilter:
     )
 
 
-def has_filter(options: argparse.Namespace) -> bool:
-    return any(getattr(options, name, None) is not None for name in _FILTERS)
+def has_filter(options: argparse.Namespace, *, but: tuple[str, ...] = ()) -> bool:
+    """Whether any of them is given; those of `but` do not count."""
+    return any(getattr(options, name, None) is not None for name in _FILTERS if name not in but)
 
 
 def number(lowest: int, highest: int = 2**62 - 1) -> Callable[[str], int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from queuectl.core.backoff import STRATEGIES, Backoff
 from queuectl.core.durations import format_duration, parse_duration
 from queuectl.core.lifecycle import Policy
+from queuectl.core.states import DEAD
 from queuectl.errors import InvalidInput
 
 TYPE_CHECKING = False
@@ -34,6 +35,13 @@ class Key:
         self.help = help
         self.show = show
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Its values, if they can be counted."""
+        if self.parse is _flag:
+            return ("true", "false")
+        return self.parse.words if isinstance(self.parse, _Choice) else ()
+
 
 def _whole(lowest: int, highest: int) -> Callable[[str, str], object]:
     def parse(text: str, name: str) -> object:
@@ -41,7 +49,8 @@ def _whole(lowest: int, highest: int) -> Callable[[str, str], object]:
             number = int(text)
         except ValueError:
             raise InvalidInput(
-                f"{name} must be a whole number, not {text!r}", f"like: config set {name} {lowest}"
+                f"{name} must be a whole number, not {text!r}",
+                f"like: queuectl config set {name} {max(lowest, 3)}",
             ) from None
         if not lowest <= number <= highest:
             raise InvalidInput(f"{name} must be between {lowest:,} and {highest:,}, not {number}")
@@ -73,20 +82,42 @@ def _duration(lowest_ms: int = 0) -> Callable[[str, str], object]:
     return parse
 
 
+_NONE = ("", "none", "never", "off", "0")
+
+
 def _optional_duration(text: str, name: str) -> object:
     """A duration above 0, or none."""
-    if text.strip().lower() in ("", "none", "never", "off", "0"):
+    if text.strip().lower() in _NONE:
         return None
     return _duration(1)(text, name)
 
 
-def _choice(*words: str) -> Callable[[str, str], object]:
-    def parse(text: str, name: str) -> object:
-        if text not in words:
-            raise InvalidInput(f"{name} cannot be {text!r}", "choose one of " + ", ".join(words))
-        return text
+def _optional_number(text: str, name: str) -> object:
+    """A whole number above 0, or none."""
+    if text.strip().lower() in _NONE:
+        return None
+    return _whole(1, 10**12)(text, name)
 
-    return parse
+
+def _optional_size(text: str, name: str) -> object:
+    """A size above 0, or none."""
+    if text.strip().lower() in _NONE:
+        return None
+    return _size(text, name) or None
+
+
+class _Choice:
+    """One of some words."""
+
+    __slots__ = ("words",)
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def __call__(self, text: str, name: str) -> object:
+        if text not in self.words:
+            raise InvalidInput(f"{name} cannot be {text!r}", "choose one of " + ", ".join(self.words))
+        return text
 
 
 def _flag(text: str, name: str) -> object:
@@ -110,10 +141,38 @@ def _size(text: str, name: str) -> object:
     return int(number) * _SIZES[unit.strip()]
 
 
+def _notify(text: str, name: str) -> object:
+    """A shell line, or none."""
+    if text.strip().lower() in ("", "none", "off"):
+        return None
+    from queuectl.core.fields import check_command
+
+    try:
+        return check_command(text)
+    except InvalidInput as error:
+        error.message = f"{name}: {error.message}"
+        raise
+
+
+def _ends(text: str, name: str) -> object:
+    if text == DEAD:
+        return (DEAD,)
+    from queuectl.core.notices import check_ends
+
+    return check_ends(text, name)
+
+
 def _program(text: str, name: str) -> object:
     if not text.startswith("/") or "\0" in text:
         raise InvalidInput(f"{name} must be the full path of a program, not {text!r}")
     return text
+
+
+def can_be_run(path: object) -> bool:
+    """Whether this machine has such a program; another one may."""
+    import os
+
+    return os.path.isfile(str(path)) and os.access(str(path), os.X_OK)
 
 
 def _show_duration(value: object) -> str:
@@ -124,8 +183,21 @@ def _show_duration(value: object) -> str:
     return str(value // 1000) if value % 1000 == 0 and value < 60_000 else format_duration(value)
 
 
+def _show_command(value: object) -> str:
+    return "none" if value is None else str(value)
+
+
+def _show_ends(value: object) -> str:
+    assert isinstance(value, tuple)
+    return ",".join(value)
+
+
 def _show_number(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _show_optional(value: object) -> str:
+    return "none" if value is None else str(value)
 
 
 def _show_flag(value: object) -> str:
@@ -138,7 +210,7 @@ KEYS = {
         Key("max-retries", _whole(0, 1_000_000), "3", "retries after the first run of a job"),
         Key(
             "backoff-strategy",
-            _choice(*STRATEGIES),
+            _Choice(*STRATEGIES),
             "exponential",
             "how the wait grows: exponential, linear or fixed",
         ),
@@ -202,7 +274,13 @@ KEYS = {
             "how often an idle worker looks without being rung",
             _show_duration,
         ),
-        Key("worker-mode", _choice("background", "foreground"), "background", "of `worker start`"),
+        Key("worker-mode", _Choice("background", "foreground"), "background", "of `worker start`"),
+        Key(
+            "worker-log-max",
+            _size,
+            "10485760",
+            "workers.log is begun anew at this size, and three old ones are kept (0: never)",
+        ),
         Key("shell", _program, "/bin/sh", "runs shell lines with -c"),
         Key("output-inline", _size, "16384", "output up to this size is kept in the store"),
         Key("output-max", _size, "10485760", "most output kept of one attempt, head and tail"),
@@ -222,11 +300,47 @@ KEYS = {
         ),
         Key("keep-dead", _optional_duration, "none", "delete dead jobs after this", _show_duration),
         Key(
+            "keep-completed-count",
+            _optional_number,
+            "none",
+            "most completed jobs kept of each queue; the oldest go first (none: all)",
+            _show_optional,
+        ),
+        Key(
+            "keep-cancelled-count",
+            _optional_number,
+            "none",
+            "most cancelled jobs kept of each queue",
+            _show_optional,
+        ),
+        Key(
+            "keep-dead-count",
+            _optional_number,
+            "none",
+            "most dead jobs kept of each queue",
+            _show_optional,
+        ),
+        Key(
+            "keep-output",
+            _optional_size,
+            "none",
+            "most output kept of all ended jobs; that of the oldest goes first, the jobs stay",
+            _show_optional,
+        ),
+        Key(
             "durability",
-            _choice("full", "normal"),
+            _Choice("full", "normal"),
             "full",
             "full: acknowledged means fsynced; normal: the last moments can be lost at power loss",
         ),
+        Key(
+            "notify",
+            _notify,
+            "none",
+            "a command that is told when a job has ended, unless its queue or itself has another",
+            _show_command,
+        ),
+        Key("notify-on", _ends, DEAD, "which ends that is: dead, completed, cancelled or any", _show_ends),
         Key(
             "shutdown",
             _flag,
@@ -271,13 +385,20 @@ class Settings:
     worker_lease: int
     poll_interval: int
     worker_mode: str
+    worker_log_max: int
     shell: str
     output_inline: int
     output_max: int
     keep_completed: int | None
     keep_cancelled: int | None
     keep_dead: int | None
+    keep_completed_count: int | None
+    keep_cancelled_count: int | None
+    keep_dead_count: int | None
+    keep_output: int | None
     durability: str
+    notify: str | None
+    notify_on: tuple[str, ...]
     shutdown: bool
     policy: Policy  # what decides the fate of a failed job
 

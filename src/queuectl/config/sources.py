@@ -92,8 +92,12 @@ def _file() -> dict[str, str]:
 def _environment() -> dict[str, str]:
     texts = {}
     for name in (*KEYS, *ATTEMPTS_ALIASES):
-        value = os.environ.get("QUEUECTL_" + name.upper().replace("-", "_"))
+        variable = "QUEUECTL_" + name.upper().replace("-", "_")
+        value = os.environ.get(variable)
         if value is not None:
-            key, text = to_stored(name, value)
+            try:
+                key, text = to_stored(name, value)
+            except InvalidInput as error:
+                raise InvalidInput(f"{variable}: {error.message}", f"correct or unset {variable}") from None
             texts[key.name] = text
     return texts

@@ -9,6 +9,7 @@ import re
 
 from queuectl.core.fields import check_command, check_int, kind_of
 from queuectl.core.ids import check_id
+from queuectl.core.job import PERCENT
 from queuectl.errors import InvalidInput
 
 TYPE_CHECKING = False
@@ -29,13 +30,16 @@ class Conditions:
     """What of this a new job has."""
 
     __slots__ = (
+        "about",
         "after",
         "group",
         "group_limit",
         "held",
+        "input",
         "instead",
         "name",
         "needs",
+        "notify",
         "on_failure",
         "on_success",
         "rules",
@@ -58,6 +62,9 @@ class Conditions:
         self.on_success: str | None = None  # commands of jobs to follow
         self.on_failure: str | None = None
         self.schedule: str | None = None
+        self.notify: str | None = None  # JSON: the command that is told of its end, and when
+        self.input: str | None = None  # what its command reads
+        self.about: str | None = None  # the id of the job that it tells of
         self.instead: str | None = None  # the live job with its key, if it was left out for that
 
 
@@ -98,6 +105,18 @@ def _set_cpu_time(job: NewJob, value: object, _: Defaults) -> None:
         if milliseconds < 1_000:
             raise InvalidInput("cpu_time must be at least one second", "like 10m")
         conditions(job).rules["cpu_time"] = milliseconds
+
+
+def _set_timeout_percent(job: NewJob, value: object, _: Defaults) -> None:
+    if value is not None:
+        set_percent(job, value, PERCENT)
+
+
+def set_percent(job: NewJob, value: object, what: str) -> None:
+    """A timeout in percent, by the name of the field that it was given in."""
+    from queuectl.core.runtimes import parse_percent
+
+    conditions(job).rules[PERCENT] = parse_percent(value, what)
 
 
 def _count(name: str, lowest: int, highest: int) -> Callable[[NewJob, object, Defaults], None]:
@@ -195,6 +214,24 @@ def _command(name: str) -> Callable[[NewJob, object, Defaults], None]:
     return setter
 
 
+def _notice(name: str) -> Callable[[NewJob, object, Defaults], None]:
+    def setter(job: NewJob, value: object, _: Defaults) -> None:
+        if value is not None:
+            from queuectl.core.notices import changed
+
+            mine = conditions(job)
+            mine.notify = changed(mine.notify, **{name: value})
+
+    return setter
+
+
+def _set_input(job: NewJob, value: object, _: Defaults) -> None:
+    if value is not None:
+        from queuectl.core.stdin import check_input
+
+        conditions(job).input = check_input(value)
+
+
 def _within(what: str, check: Callable[[object], str], value: object) -> str:
     """A check that knows nothing of the field, with its name in front of what it says."""
     try:
@@ -240,6 +277,10 @@ SETTERS: dict[str, Callable[[NewJob, object, Defaults], None]] = {
     "name": _set_name,
     "on_success": _command("on_success"),
     "on_failure": _command("on_failure"),
+    "notify": _notice("notify"),
+    "notify_on": _notice("notify_on"),
+    "input": _set_input,
+    PERCENT: _set_timeout_percent,
 }
 
 
@@ -255,11 +296,15 @@ def check_conditions(raw: dict[str, object], job: NewJob) -> None:
         if both:
             raise InvalidInput(
                 f"exit code {both[0]} is both in {one} and in {other}", "name it in one of them"
-            )
+            ).about(one, other)
     if mine.group_limit is not None and mine.group is None:
-        raise InvalidInput("group_limit is given without a group", "give group too")
+        raise InvalidInput("group_limit is given without group", "give group too").about(
+            "group_limit", "group"
+        )
     if raw.get("if_live") is not None and mine.unique_key is None:
-        raise InvalidInput("if_live is given without a unique_key", "give unique_key too")
+        raise InvalidInput("if_live is given without unique_key", "give unique_key too").about(
+            "if_live", "unique_key"
+        )
     if any(ref in (job.id, mine.name) for _, ref in mine.after):
         raise InvalidInput("a job cannot wait for itself", f"the path is {job.id or mine.name} → itself")
 

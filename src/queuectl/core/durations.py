@@ -15,6 +15,7 @@ __all__ = [
     "MAX_DURATION_MS",
     "format_age",
     "format_duration",
+    "format_run",
     "parse_duration",
     "quoted",
 ]
@@ -131,6 +132,11 @@ def format_duration(ms: int) -> str:
         if count:
             text += f"{count}{letter}"
     return text
+
+
+def format_run(ms: int) -> str:
+    """How long something ran: also what is over in no time has taken some."""
+    return format_duration(ms) if ms > 0 else "<1ms"
 
 
 def format_age(ms: int) -> str:

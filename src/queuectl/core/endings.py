@@ -5,16 +5,18 @@ from __future__ import annotations
 from queuectl.core import exit_codes, states
 from queuectl.core import outcome as kinds
 from queuectl.core.conditions import ANY, FAILURE
-from queuectl.core.durations import format_duration
+from queuectl.core.deaths import without_path
+from queuectl.core.durations import format_run
 from queuectl.core.phrases import count, listed
 from queuectl.core.situation import Reason
-from queuectl.core.stories import code_in_words, ending
+from queuectl.core.stories import code_in_words, counts_anew, ending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from queuectl.core.job import Attempt, Job
     from queuectl.core.situation import Parent, Situation
 
+_MOST_UNTOLD = 3
 _WANTED = {ANY: "end", FAILURE: "fail for good"}
 
 
@@ -23,7 +25,7 @@ def end_reasons(situation: Situation) -> list[Reason]:
     find = {states.COMPLETED: _completed, states.DEAD: _dead, states.CANCELLED: _cancelled}
     reasons = [find[situation.job.state](situation)]
     key = _key_taken(situation)
-    return reasons if key is None else [*reasons, key]
+    return [*reasons, *([] if key is None else [key]), *map(_untold, situation.untold[:_MOST_UNTOLD])]
 
 
 def _completed(situation: Situation) -> Reason:
@@ -31,7 +33,7 @@ def _completed(situation: Situation) -> Reason:
     tries = "at the first attempt" if job.runs <= 1 else f"at attempt {job.runs}"
     took = ""
     if last is not None and last.started_at is not None:
-        took = f" after {format_duration(max(last.finished_at - last.started_at, 0))}"
+        took = f" after {format_run(last.finished_at - last.started_at)}"
     code = f" {code_in_words(job.exit_code).capitalize()} counts as success." if job.exit_code else ""
     return Reason("completed", f"it succeeded {tries}", f"It succeeded {tries}{took}{_at(situation)}.{code}")
 
@@ -61,10 +63,11 @@ def _dead(situation: Situation) -> Reason:
             f"It was given up{_at(situation)}.",
             remedy=_retry(job),
         )
+    since = f" since somebody retried it ({job.runs:,} attempts in all)" if counts_anew(situation) else ""
     return Reason(
         "retries_used",
         "its retries are used up",
-        f"It failed {count(job.attempts, 'time')}, with max retries {job.max_retries}; the last time: "
+        f"It failed {count(job.attempts, 'time')}{since}, with max retries {job.max_retries}; the last time: "
         f"{ending(last)}. It was given up{_at(situation)}.",
         remedy=_retry(job),
     )
@@ -129,6 +132,25 @@ def _key_taken(situation: Situation) -> Reason | None:
         f"Job {id} ({state}) has the same unique key {job.unique_key!r}: until it has ended, this job cannot "
         "be tried again, nor another with this key be enqueued.",
         remedy=f"queuectl cancel {id}",
+    )
+
+
+def _untold(notification: Job) -> Reason:
+    """Somebody wanted to know of its end, and does not yet, or never will."""
+    id, state = notification.id, notification.state
+    if state in states.RETRYABLE:
+        why = f": {without_path(notification.last_error)}" if notification.last_error else ""
+        return Reason(
+            "notification",
+            "nobody was told of it",
+            f"The notification {id} about it is {state}{why}.",
+            remedy=_retry(notification),
+        )
+    return Reason(
+        "notification",
+        "somebody is yet to be told of it",
+        f"The notification {id} about it is {state}: nobody has been told yet.",
+        remedy=f"queuectl explain {id}",
     )
 
 

@@ -13,8 +13,9 @@ from queuectl.core.endings import end_reasons
 from queuectl.core.lifecycle import backoff_of
 from queuectl.core.obstacles import LASTING, PASSING
 from queuectl.core.phrases import before, count, listed
+from queuectl.core.runtimes import limit_in_words, percent_of
 from queuectl.core.situation import Explanation, Reason
-from queuectl.core.stories import ending, story
+from queuectl.core.stories import ending, story, which_attempt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _backoff(situation: Situation) -> Reason:
     return Reason(
         "backoff",
         "it failed and waits before it is tried again",
-        f"Its attempt {job.attempts} of {job.max_retries + 1} failed{how}. It is tried again{waits}, at "
+        f"Its {which_attempt(situation)} failed{how}. It is tried again{waits}, at "
         f"{situation.when(job.run_at)}, by {policy.strategy} backoff{base}; {count(left, 'attempt')} left.",
         remedy=f"queuectl retry {job.id}",
         when=job.run_at,
@@ -161,9 +162,14 @@ def _runs(situation: Situation) -> Reason:
     return Reason(
         "running",
         f"worker {job.worker_id} has it",
-        f"Worker {job.worker_id} has it since {situation.when(started)}, attempt {job.attempts} of "
-        f"{job.max_retries + 1}{progress}{said}.",
+        f"Worker {job.worker_id} has it since {situation.when(started)}, "
+        f"{which_attempt(situation)}{progress}{said}{_usually(situation)}.",
     )
+
+
+def _usually(situation: Situation) -> str:
+    usual = situation.usual.median_ms
+    return "" if usual is None else f"; its command usually takes {format_duration(usual)}"
 
 
 def _owner_gone(situation: Situation) -> Reason | None:
@@ -185,11 +191,25 @@ def _being_stopped(situation: Situation) -> Reason | None:
 
 def _timeout(situation: Situation) -> Reason | None:
     job = situation.job
-    if not job.timeout or job.started_at is None or not situation.owner_lives:
+    if job.started_at is None or not situation.owner_lives:
+        return None
+    percent = percent_of(job)
+    if percent is not None and (situation.usual.limit_ms(percent) or not job.timeout):
+        return _timeout_by_history(situation, job.started_at, percent)
+    if not job.timeout:
         return None
     limit = job.started_at + job.timeout
     sentence = f"Its timeout of {format_duration(job.timeout)} ends it at {situation.when(limit)}."
     return Reason("timeout", "its timeout runs", sentence, when=limit)
+
+
+def _timeout_by_history(situation: Situation, started_at: int, percent: int) -> Reason:
+    told, limit = limit_in_words(situation.usual, percent), situation.usual.limit_ms(percent)
+    if limit is None:
+        return Reason("timeout", "its timeout is not known yet", f"Its timeout is {told}.")
+    ends = started_at + limit
+    sentence = f"Its timeout of {told} ends it at about {situation.when(ends)}."
+    return Reason("timeout", "its timeout runs", sentence, when=ends)
 
 
 _WHILE_IT_RUNS: tuple[Finder, ...] = (_owner_gone, _being_stopped, _runs, _timeout)

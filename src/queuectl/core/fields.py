@@ -169,9 +169,16 @@ def _set_retry_delay(job: NewJob, value: object, _: Defaults) -> None:
 def _set_timeout(job: NewJob, value: object, _: Defaults) -> None:
     if value is None:
         return
+    if isinstance(value, str) and value.rstrip().endswith("%"):
+        from queuectl.core.conditions import set_percent
+
+        set_percent(job, value, "timeout")
+        return
     job.timeout = parse_duration(value, what="timeout")
     if job.timeout <= 0:
-        raise InvalidInput("the timeout must be more than 0", "leave it out for none")
+        raise InvalidInput(
+            "the timeout must be more than 0", "leave it out for none; edit --timeout none removes it"
+        )
 
 
 def _set_run_at(job: NewJob, value: object, defaults: Defaults) -> None:
@@ -291,7 +298,7 @@ def _condition(name: str) -> Callable[[NewJob, object, Defaults], None]:
 CONDITIONS = (
     *("retry_on", "no_retry_on", "ok_codes", "memory", "cpu_time", "files", "processes", "nice", "needs"),
     *("unique_key", "if_live", "group", "group_limit", "hold", "after", "depends_on", "after_any"),
-    *("after_fail", "name", "on_success", "on_failure"),
+    *("after_fail", "name", "on_success", "on_failure", "notify", "notify_on", "input", "timeout_percent"),
 )
 
 SETTERS: dict[str, Callable[[NewJob, object, Defaults], None]] = {

@@ -36,6 +36,11 @@ def check_id(text: object, what: str = "id") -> str:
     return text
 
 
+def is_made(id: str) -> bool:
+    """Whether it is one of ours, by its looks."""
+    return len(id) == 13 and all(character in _DIGITS for character in id)
+
+
 def new_ids(now_ms: int, random_bits: int) -> Iterator[str]:
     """Endless ids, each sorting after the one before; `random_bits` is 25 bits of randomness."""
     number = ((now_ms - _EPOCH) & (2**40 - 1)) << _RANDOM_BITS

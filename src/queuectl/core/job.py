@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from queuectl.core.conditions import Conditions
 
 DEFAULT_QUEUE = "default"
+PERCENT = "timeout_percent"  # the rule of a job whose timeout is a share of its usual run time
 
 
 class NewJob:
@@ -69,6 +70,7 @@ class Job:
     """A job as it is stored."""
 
     __slots__ = (
+        "about",
         "argv",
         "attempts",
         "backoff_base",
@@ -84,11 +86,13 @@ class Job:
         "finished_at",
         "held",
         "id",
+        "input",
         "job_group",
         "last_error",
         "lost",
         "max_retries",
         "needs",
+        "notify",
         "priority",
         "progress",
         "progress_text",
@@ -107,6 +111,7 @@ class Job:
         "unique_key",
         "unmet",
         "updated_at",
+        "usual_ms",
         "waits",
         "worker_id",
     )
@@ -151,6 +156,12 @@ class Job:
     schedule: str | None
     progress: int | None
     progress_text: str | None
+    notify: str | None
+    input: str | None
+    about: str | None
+
+    if TYPE_CHECKING:
+        usual_ms: int | None  # in memory only: what a timeout in percent was worked out from
 
     def __repr__(self) -> str:
         return f"<Job {self.id} {self.state}>"
@@ -175,10 +186,19 @@ class Job:
         """One of its exit-code sets or process limits; None if it has none."""
         return _object(self.rules).get(name) if self.rules else None
 
+    def wishes(self) -> dict[str, object]:
+        """Who is told of its end, as far as the job itself says so."""
+        if self.notify is None:
+            return {}
+        from queuectl.core.notices import read_rule
+
+        return read_rule(self.notify).to_dict()
+
     def to_dict(self) -> dict[str, object]:
         """The job as every interface shows it: ISO times, durations in seconds."""
         return {
             "id": self.id,
+            "number": self.seq,
             "command": self.command,
             "argv": _list(self.argv) if self.argv else None,
             "queue": self.queue,
@@ -221,6 +241,9 @@ class Job:
             "held": bool(self.held) or None,
             "waits": self.waits,
             "schedule": self.schedule,
+            "about": self.about,
+            **self.wishes(),
+            "input_bytes": None if self.input is None else len(self.input.encode()),
             "progress": self.progress,
             "progress_text": self.progress_text,
         }
@@ -292,7 +315,11 @@ def job_from_row(row: Sequence[Any]) -> Job:
         job.schedule,
         job.progress,
         job.progress_text,
+        job.notify,
+        job.input,
+        job.about,
     ) = row
+    job.usual_ms = None
     return job
 
 
@@ -300,7 +327,7 @@ def job_from_row(row: Sequence[Any]) -> Job:
 CLAIM_COLUMNS = (
     *("seq", "id", "command", "argv", "queue", "priority", "attempts", "max_retries", "lost", "runs"),
     *("backoff_strategy", "backoff_base", "backoff_max", "retry_delay", "timeout"),
-    *("run_at", "created_at", "cwd", "env", "tags", "rules", "needs"),
+    *("run_at", "created_at", "cwd", "env", "tags", "rules", "needs", "notify", "input"),
 )
 
 
@@ -330,6 +357,8 @@ def claimed_from_row(row: Sequence[Any], claim: str, worker_id: str, now: int) -
         job.tags,
         job.rules,
         job.needs,
+        job.notify,
+        job.input,
     ) = row
     job.state = PROCESSING
     job.attempts = attempts + 1
@@ -339,8 +368,8 @@ def claimed_from_row(row: Sequence[Any], claim: str, worker_id: str, now: int) -
     job.started_at = job.updated_at = now
     job.cancel_requested = 0
     job.finished_at = job.exit_code = job.signal = None
-    job.last_error = job.unique_key = job.job_group = job.schedule = job.progress_text = None
-    job.held = job.waits = job.unmet = job.progress = None
+    job.last_error = job.unique_key = job.job_group = job.schedule = job.progress_text = job.about = None
+    job.held = job.waits = job.unmet = job.progress = job.usual_ms = None
     return job
 
 

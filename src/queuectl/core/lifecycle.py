@@ -24,6 +24,7 @@ class Report:
         "claim",
         "error",
         "lost",
+        "notify",
         "outcome",
         "queue",
         "run",
@@ -45,6 +46,7 @@ class Report:
         self.lost = job.lost
         self.run_at = job.run_at
         self.error = outcome.error
+        self.notify = job.notify
 
 
 class Policy:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 WAIT, RUN = "wait", "run"
 _MOST = 80  # the last class: from 35 years on
@@ -47,7 +47,9 @@ def classes(what: str, amounts: Mapping[str, int]) -> dict[int, int]:
     return found
 
 
-def percentile(found: Mapping[int, int], share: float) -> float | None:
+def percentile(
+    found: Mapping[int, int], share: float, bound: Callable[[int], int] = lower_bound
+) -> float | None:
     """In seconds; within a class as if its durations, whole milliseconds, were spread evenly."""
     total = sum(found.values())
     if total <= 0:
@@ -55,7 +57,7 @@ def percentile(found: Mapping[int, int], share: float) -> float | None:
     wanted, passed = share * total, 0
     for number in sorted(found):
         if passed + found[number] >= wanted and found[number] > 0:
-            low, high = lower_bound(number), lower_bound(number + 1) - 1
+            low, high = bound(number), bound(number + 1) - 1
             inside = (wanted - passed) / found[number]
             return round((low + (high - low) * inside) / 1000, 4)
         passed += found[number]

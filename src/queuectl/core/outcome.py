@@ -11,6 +11,12 @@ LOST = "lost"  # its worker died or was cut off
 RELEASED = "released"  # stopped by a planned shutdown; costs no attempt
 UNSTARTED = "unstarted"  # claimed but never started; as if nothing had happened
 
+# What a worker adds to an error because nobody could find it out later; `deaths` reads it.
+CANNOT_ENTER = "cannot enter the directory"
+LOOKED_IN = "(PATH="  # where a command was looked for and not found
+NO_MEMORY = "out of memory: killed by the kernel"
+PERHAPS_NO_MEMORY = "perhaps out of memory: the kernel killed a process"
+
 
 class Outcome:
     """The end of one attempt. Times are epoch milliseconds."""

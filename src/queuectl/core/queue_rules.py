@@ -31,6 +31,7 @@ QUEUE_COLUMNS = (
     "pause_reason",
     "draining",
     "updated_at",
+    "notify",
 )
 DEFAULTS = ("timeout", "max_retries", "backoff_strategy", "backoff_base", "backoff_max", "retry_delay")
 _RETRIES = {"max_retries", "max_attempts", "max_tries"}  # three names of the same thing
@@ -59,6 +60,7 @@ class QueueRule:
     pause_reason: str | None
     draining: int | None  # 1: takes no new jobs
     updated_at: int
+    notify: str | None  # who is told of the end of its jobs
 
     def __init__(self, name: str, updated_at: int = 0) -> None:
         for column in QUEUE_COLUMNS:
@@ -146,6 +148,12 @@ def apply_defaults(job: NewJob, rule: QueueRule, *, given: Collection[str] = ())
             setattr(job, name, default)
 
 
+def _told(rule: QueueRule) -> dict[str, object]:
+    from queuectl.core.notices import read_rule
+
+    return {"notify": None, "notify_on": None, **read_rule(rule.notify).to_dict()}
+
+
 def to_dict(rule: QueueRule) -> dict[str, object]:
     """As every interface shows it: ISO times, durations in seconds. The bucket is nobody's business."""
     from queuectl.core.job import plain_number, seconds
@@ -166,4 +174,5 @@ def to_dict(rule: QueueRule) -> dict[str, object]:
         "paused_until": iso(rule.paused_until),
         "pause_reason": rule.pause_reason,
         "draining": bool(rule.draining),
+        **_told(rule),
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 from queuectl.core.backoff import STRATEGIES
 from queuectl.core.durations import parse_duration, quoted
 from queuectl.core.fields import MAX_RETRIES, check_base, check_int, kind_of
+from queuectl.core.notices import AS_USUAL, changed
 from queuectl.core.rates import MAX_COUNT, parse_rate
 from queuectl.errors import InvalidInput
 
@@ -26,13 +27,25 @@ def read_changes(given: Mapping[str, object]) -> dict[str, object]:
         reader = _READERS.get(name)
         if reader is None:
             raise _unknown(name)
-        is_none = value is None or (isinstance(value, str) and value.strip().lower() == "none")
-        changes[name] = None if is_none else reader(value, name)
+        try:
+            changes[name] = _read(reader, value, name)
+        except InvalidInput as error:
+            error.about(name)
+            raise
     if "rate" in changes and changes["rate"] is None:
         if changes.get("burst") is not None:
-            raise InvalidInput("burst is given without a rate", "leave it out, or give a rate like 100/min")
+            raise InvalidInput(
+                "burst is given without rate", "leave it out, or give a rate like 100/min"
+            ).about("burst", "rate")
         changes["burst"] = None  # a burst of no rate
     return changes
+
+
+def _read(reader: Callable[[object, str], object], value: object, name: str) -> object:
+    if name in _NOTICES:
+        return reader(AS_USUAL if value is None else value, name)
+    is_none = value is None or (isinstance(value, str) and value.strip().lower() == "none")
+    return None if is_none else reader(value, name)
 
 
 def check_reason(value: object) -> str | None:
@@ -66,6 +79,11 @@ def _read_burst(value: object, name: str) -> int:
 
 
 def _read_timeout(value: object, name: str) -> int:
+    if isinstance(value, str) and value.rstrip().endswith("%"):
+        raise InvalidInput(
+            f"{name} {quoted(value)}: the default of a queue is a time, not a percentage",
+            "give it to the jobs: enqueue --timeout 300%; or write a time, like 10m",
+        )
     timeout = parse_duration(value, what=name)
     if timeout <= 0:
         raise InvalidInput("the timeout must be more than 0", "write none for no timeout")
@@ -93,6 +111,12 @@ def _read_base(value: object, name: str) -> float:
 
 def _read_duration(value: object, name: str) -> int:
     return parse_duration(value, what=name)
+
+
+def _read_notify(value: object, name: str) -> object:
+    """As it is: none says that nobody is told, and default takes that away again."""
+    changed(None, **{name: value})
+    return value
 
 
 def _number(value: object) -> object:
@@ -123,4 +147,7 @@ _READERS: dict[str, Callable[[object, str], object]] = {
     "backoff_base": _read_base,
     "backoff_max": _read_duration,
     "retry_delay": _read_duration,
+    "notify": _read_notify,
+    "notify_on": _read_notify,
 }
+_NOTICES = ("notify", "notify_on")  # share a column: `queues` joins them with what is stored

@@ -169,7 +169,7 @@ def check_job(fields: dict[str, object], overlap: str, defaults: Defaults) -> di
     given = {name: value for name, value in fields.items() if value is not None}
     for name, reason in _REFUSED.items():
         if name in given:
-            raise InvalidInput(f"the job of a schedule cannot have {name}", reason)
+            raise InvalidInput(f"the job of a schedule cannot have {name}", reason).about(name)
     job = job_from_fields(given, defaults)
     if overlap == QUEUE and job.conditions is not None and job.conditions.group is not None:
         raise InvalidInput(

@@ -5,6 +5,7 @@ Gathering it is left to `queuectl.explaining`, drawing the conclusions to `core.
 
 from __future__ import annotations
 
+from queuectl.core.runtimes import UNKNOWN
 from queuectl.core.times import describe_when, iso
 
 TYPE_CHECKING = False
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from queuectl.core.job import Attempt, Job
     from queuectl.core.lifecycle import Policy
     from queuectl.core.queue_rules import QueueRule
+    from queuectl.core.runtimes import Known
 
 MOST_AHEAD = 1_000  # so many jobs before it are counted, not more
 
@@ -90,6 +92,8 @@ class Situation:
         "policy",
         "rule",
         "running",
+        "untold",
+        "usual",
         "zone",
     )
 
@@ -108,6 +112,8 @@ class Situation:
         self.group: Group | None = None
         self.holder: tuple[str, str] | None = None  # id and state of another live job with its unique key
         self.attempts: Sequence[Attempt] = ()
+        self.untold: Sequence[Job] = ()  # of its end: notifications that have not succeeded, the latest first
+        self.usual: Known = UNKNOWN  # of a job that runs: how long its command takes
 
     def when(self, ms: int) -> str:
         return describe_when(ms, now_ms=self.now, zone=self.zone)

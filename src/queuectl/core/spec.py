@@ -33,6 +33,7 @@ __all__ = [
     "Defaults",
     "check_command",
     "check_queue",
+    "check_values",
     "job_from_command",
     "job_from_fields",
     "jobs_from_commands",
@@ -59,12 +60,17 @@ SET_BY_QUEUE = frozenset(
         "lost",
         "host",
         "seq",
+        "number",
         "claim",
         "progress",
         "progress_text",
         "held",
         "waits",
         "schedule",
+        "about",
+        "notifications",
+        "input_bytes",
+        "usual_seconds",
     }
 )
 
@@ -90,29 +96,53 @@ def job_from_fields(raw: object, defaults: Defaults, notes: Callable[[str], None
     job = NewJob("", defaults.max_retries)
     if raw.get("cwd") is None:
         job.cwd = default_cwd(defaults)
-    for name, value in raw.items():
-        setter = SETTERS.get(name)
-        if setter is not None:
-            setter(job, value, defaults)
-        else:
-            _not_a_field(name, notes)
+    _set_all(job, raw, defaults, notes)
     _check_combinations(raw, job)
     return job
+
+
+def check_values(raw: dict[str, object], defaults: Defaults) -> None:
+    """Each value by itself: with what else a job may have they need not go together, nor make one."""
+    _set_all(NewJob("", defaults.max_retries), raw, defaults, None)
+
+
+def _set_all(
+    job: NewJob, raw: dict[str, object], defaults: Defaults, notes: Callable[[str], None] | None
+) -> None:
+    name = None
+    ignored = []
+    try:
+        for name, value in raw.items():
+            setter = SETTERS.get(name)
+            if setter is not None:
+                setter(job, value, defaults)
+            elif name in SET_BY_QUEUE:
+                ignored.append(name)
+            else:
+                raise _unknown_field(name)
+    except InvalidInput as error:
+        error.about(str(name))
+        raise
+    if ignored and notes is not None:
+        notes(_ignored_in_words(ignored))
 
 
 _MEANT = {"cmd": "command", "args": "argv", "retries": "max_retries"}  # nearer in letters to others
 
 
-def _not_a_field(name: object, notes: Callable[[str], None] | None) -> None:
-    if name in SET_BY_QUEUE:
-        if notes is not None:
-            notes(f"field {name!r} is set by the queue itself and was ignored")
-        return
+def _ignored_in_words(names: Sequence[str]) -> str:
+    """One line, however many there are: a job pasted back as it was printed has more than a dozen."""
+    if len(names) == 1:
+        return f"field {names[0]!r} is set by the queue itself and was ignored"
+    return f"{len(names)} fields are set by the queue itself and were ignored: {', '.join(names)}"
+
+
+def _unknown_field(name: object) -> InvalidInput:
     from difflib import get_close_matches
 
     near = get_close_matches(_MEANT.get(str(name), str(name)), list(SETTERS), n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else "known fields: " + ", ".join(sorted(SETTERS))
-    raise InvalidInput(f"unknown field {str(name)[:60]!r}", hint)
+    return InvalidInput(f"unknown field {str(name)[:60]!r}", hint)
 
 
 def _check_combinations(raw: dict[str, object], job: NewJob) -> None:
@@ -121,13 +151,13 @@ def _check_combinations(raw: dict[str, object], job: NewJob) -> None:
     both = raw.get("command") is not None and raw.get("argv") is not None
     # What we print carries both: `command` is then the list, quoted for reading.
     if both and job.command != quote_argv(json.loads(job.argv or "[]")):
-        raise InvalidInput("both command and argv are given", "give one of the two")
+        raise InvalidInput("both command and argv are given", "give one of the two").about("command", "argv")
     if raw.get("run_at") is not None and raw.get("delay") is not None:
-        raise InvalidInput("both run_at and delay are given", "give one of the two")
+        raise InvalidInput("both run_at and delay are given", "give one of the two").about("run_at", "delay")
     if job.conditions is not None:
         from queuectl.core.conditions import check_conditions
 
         check_conditions(raw, job)
     given = [name for name in ("max_retries", "max_attempts", "max_tries") if name in raw]
     if len(given) > 1:
-        raise InvalidInput(f"both {given[0]} and {given[1]} are given", "give one of the two")
+        raise InvalidInput(f"both {given[0]} and {given[1]} are given", "give one of the two").about(*given)

@@ -6,15 +6,20 @@ Whether and when it runs again is left to `explaining`.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from queuectl.core import outcome as kinds
-from queuectl.core.durations import format_duration
+from queuectl.core import states
+from queuectl.core.deaths import without_path
+from queuectl.core.durations import format_duration, format_run
+from queuectl.core.meanings import signal_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from queuectl.core.job import Attempt
     from queuectl.core.situation import Situation
 
+_FREE = (kinds.RELEASED, kinds.UNSTARTED)  # cost no attempt
 MOST_TOLD = 20  # attempts; the earlier ones are counted
 
 _CODES = {
@@ -65,15 +70,6 @@ def code_in_words(code: int) -> str:
     return f"exit code {code}" + (f" ({meaning})" if meaning else "")
 
 
-def signal_name(number: int) -> str:
-    from signal import Signals
-
-    try:
-        return Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
 def _with(name: str, meanings: dict[str, str]) -> str:
     return f"{name} ({meanings[name]})" if name in meanings else name
 
@@ -87,7 +83,7 @@ def _tell(attempt: Attempt, situation: Situation) -> str:
             f" by worker {attempt.worker_id}" if attempt.worker_id else "",
         )
     )
-    took = format_duration(max(attempt.finished_at - started, 0))
+    took = format_run(attempt.finished_at - started)
     return f"attempt {attempt.run}, {situation.when(started)}{place}: {_happened(attempt, took, situation)}"
 
 
@@ -114,5 +110,20 @@ def _happened(attempt: Attempt, took: str, situation: Situation) -> str:
 
 def _remark(attempt: Attempt) -> str:
     """What the error says beyond the code or the signal: the last words of the command, as a rule."""
-    rest = re.sub(_KNOWN_START, "", attempt.error or "", count=1)
+    rest = re.sub(_KNOWN_START, "", without_path(attempt.error or ""), count=1)
     return f": {rest}" if rest else ""
+
+
+def which_attempt(situation: Situation) -> str:
+    """`attempt 2 of 4`, as its retries are counted. The story counts all that there ever were."""
+    job = situation.job
+    anew = f" since somebody retried it (attempt {job.runs:,} in all)" if counts_anew(situation) else ""
+    return f"attempt {job.attempts} of {job.max_retries + 1}{anew}"
+
+
+def counts_anew(situation: Situation) -> bool:
+    """Whether somebody has retried it: then its attempts are counted from 1 again."""
+    numbers = [one.attempt for one in situation.attempts if one.outcome not in _FREE]
+    if situation.job.state == states.PROCESSING:
+        numbers.append(situation.job.attempts)
+    return any(later <= earlier for earlier, later in pairwise(numbers))

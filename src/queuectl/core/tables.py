@@ -154,6 +154,7 @@ QUEUES = Table(
         "pause_reason": "str | None",
         "draining": "int | None",
         "updated_at": "int",
+        "notify": "str | None",
     },
     key=("name",),
 )

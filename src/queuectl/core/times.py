@@ -201,3 +201,9 @@ def describe_when(ms: int, *, now_ms: int, zone: tzinfo | None = None) -> str:
     return f"{day} {wall.date()} {clock} {wall.tzname() or ''}".rstrip() + (
         f" ({distance})" if ahead else " (now)"
     )
+
+
+def describe_start(ms: int, *, now_ms: int) -> str:
+    """The same as a sentence on a job: a time that has gone by is no reason to wait for anything."""
+    when = describe_when(ms, now_ms=now_ms)
+    return f"runs at once: {when} is past" if when.endswith(" ago)") else f"runs {when}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from queuectl.app import look_at
 from queuectl.clock import SYSTEM_CLOCK
-from queuectl.doctor import machine, reach, workforce
+from queuectl.doctor import limits, machine, reach, workforce
 from queuectl.errors import QueuectlError
 from queuectl.paths import locate
 from queuectl.store.health import LEVELS, PROBLEM, Finding
@@ -53,6 +53,7 @@ def check(url: str | None = None, *, full: bool = False, clock: Clock = SYSTEM_C
         found = store.examine(now=clock.now, full=full)
         if not any(finding.fatal for finding in found):
             found += workforce.look(store, clock.now())
+            found += limits.look()
     except QueuectlError as error:
         found = reach.explain(location, error)
     finally:

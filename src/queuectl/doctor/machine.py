@@ -6,6 +6,7 @@ What is inside the store is left to the store.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 from shlex import quote
@@ -14,8 +15,9 @@ from queuectl import system
 from queuectl.address import Address, is_server
 from queuectl.errors import InvalidInput
 from queuectl.paths import config_file, config_table
-from queuectl.store.health import OK, PROBLEM, WARNING, Finding, shown_size
+from queuectl.store.health import NOTE, OK, PROBLEM, WARNING, Finding, shown_size
 from queuectl.system.mounts import is_network_type
+from queuectl.transfer.wholefile import is_running
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ def look(location: Location) -> list[Finding]:
         place = existing(os.path.dirname(location.file))
         found += file_system(place, system.filesystem_type(place))
         found += log_size(location.file)
+        found += leftovers(location.file)
     place = existing(kept)
     return found + disk(place, shutil.disk_usage(place).free)
 
@@ -59,15 +62,26 @@ def _store_file(location: Location) -> Iterator[Finding]:
     for path in (file, file + "-wal", file + "-shm"):
         yield from private(path, 0o600)
     parent = os.path.dirname(file)
-    if not os.access(file, os.W_OK) or not os.access(parent, os.W_OK):
+    closed = [path for path in (file, parent) if not os.access(path, os.R_OK | os.W_OK)]
+    if closed:
         yield Finding(
             PROBLEM,
             "files",
             f"this user cannot write {file} or its directory",
             why="nothing can be enqueued, claimed or finished",
-            mend=f"become its owner, or: chown {_owner_name()} {quote(file)} {quote(parent)}",
+            mend=how_to_open(closed),
         )
     yield from replaceable(parent)
+
+
+def how_to_open(closed: list[str]) -> str:
+    """What is ours has only the wrong mode; what is somebody else's is only theirs to give."""
+    ours = [path for path in closed if _POSIX and os.stat(path).st_uid == os.geteuid()]
+    theirs = [path for path in closed if path not in ours]
+    commands = [f"chmod u+rwX {' '.join(map(quote, ours))}"] if ours else []
+    if theirs:
+        commands.append(f"chown {_owner_name()} {' '.join(map(quote, theirs))}")
+    return ("become its owner, or: " if theirs else "") + " && ".join(commands)
 
 
 def replaceable(parent: str) -> Iterator[Finding]:
@@ -161,9 +175,37 @@ def log_size(file: str) -> list[Finding]:
             "files",
             f"write-ahead log: {shown_size(size)}",
             why="somebody has been reading for long, which keeps it from being folded in",
-            mend=f"see who has it open: fuser {quote(file)}",
+            mend=f"fuser {quote(file)} tells who has it open; when it has ended: queuectl vacuum",
         )
     ]
+
+
+_LEFT = {
+    ".before-v": "the store as it was before an upgrade",
+    ".replaced-": "a store that a restore has replaced",
+    ".tmp-": "of a backup that was killed",
+    ".restoring-": "of a restore that was killed",
+}
+
+
+def leftovers(file: str) -> list[Finding]:
+    """What upgrades, backups and restores have left beside the store; nobody else deletes it."""
+    parent, name = os.path.split(file)
+    found = []
+    for other in sorted(os.listdir(parent)) if os.path.isdir(parent) else ():
+        kind = next((end for end in _LEFT if other.startswith(name + end)), None)
+        if kind is None:
+            continue
+        pid = re.split(r"\D", other.removeprefix(name + kind), maxsplit=1)[0]
+        if kind in (".tmp-", ".restoring-") and pid.isdigit() and is_running(int(pid)):
+            continue
+        path = os.path.join(parent, other)
+        size = "" if os.path.isdir(path) else f" ({shown_size(os.lstat(path).st_size)})"
+        remove = "rm -r" if os.path.isdir(path) else "rm"
+        what = f"{path}{size} is {_LEFT[kind]}"
+        why = "it takes room, and it holds commands and output"
+        found.append(Finding(NOTE, "backups", what, why=why, mend=f"{remove} {quote(path)}"))
+    return found
 
 
 def disk(place: str, free: int) -> list[Finding]:
@@ -172,4 +214,6 @@ def disk(place: str, free: int) -> list[Finding]:
         return [Finding(OK, "files", shown)]
     why = "on a full disk nothing can be stored, neither jobs nor output"
     level = PROBLEM if free < _NO_ROOM else WARNING
-    return [Finding(level, "files", shown, why=why, mend="free some; queuectl cleanup deletes old jobs")]
+    return [
+        Finding(level, "files", shown, why=why, mend="queuectl cleanup --older-than 7d && queuectl vacuum")
+    ]

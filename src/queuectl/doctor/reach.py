@@ -29,7 +29,7 @@ _SOCKETS = ("/var/run/postgresql", "/run/postgresql", "/tmp")
 
 def explain(location: Location, error: QueuectlError) -> list[Finding]:
     """The error itself first, then the way."""
-    mend = error.hint
+    mend = error.hint or "correct the address: --db, QUEUECTL_DB, or db in config.toml"
     if isinstance(error, StoreAway):
         mend = "start the server, or correct the address: --db, QUEUECTL_DB, or db in config.toml"
     found = [Finding(PROBLEM, "connection", error.message, why=_WHY, mend=mend, fatal=True)]

@@ -56,7 +56,7 @@ WORKER_ERRORS = Family(
 )
 WORKERS = Family("queuectl_workers", GAUGE, "Workers that are alive.")
 SLOTS = Family("queuectl_worker_slots", GAUGE, "Jobs that these workers can run at once.")
-RUNNING = Family("queuectl_worker_running", GAUGE, "Jobs that they run, as they last said.")
+RUNNING = Family("queuectl_worker_running", GAUGE, "Jobs that they run at this moment.")
 WORKER_MEMORY = Family("queuectl_worker_memory_bytes", GAUGE, "Memory of the worker processes themselves.")
 PAUSED = Family("queuectl_queues_paused", GAUGE, "Queues that are paused.")
 LATENCY = Family("queuectl_store_latency_seconds", GAUGE, "How long a small read took, just now.")

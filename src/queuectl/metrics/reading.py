@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from queuectl import __version__
-from queuectl.app import living_workers
+from queuectl.app import workers_at_work
 from queuectl.queues import resting
 from queuectl.store.figures import REST
 
@@ -37,7 +37,7 @@ class Reading:
         now = queue.clock.now()
         oldest = figures.oldest(self.depths).items()
         self.waiting = {name: max(now - since, 0) / 1000 for name, since in oldest}
-        living = living_workers(store)
+        living = workers_at_work(store)
         self.workers = len(living)
         self.slots = sum(worker.concurrency for worker in living)
         self.running = sum(worker.running for worker in living)

@@ -1,10 +1,9 @@
-"""What happened in the last hour, day, week or month, summed up: of all queues together, and of each."""
+"""What happened in the last hours or days, summed up: of all queues together, and of each."""
 
 from __future__ import annotations
 
 from queuectl.core import states
 from queuectl.core.measures import RUN, WAIT, classes, percentile
-from queuectl.history import RANGES
 from queuectl.store.figures import REST
 from queuectl.store.tallies import ENQUEUED, MINUTE_MS, STARTED
 
@@ -12,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from queuectl.history import Range
     from queuectl.queue import Queue
 
 __all__ = ["Summary", "summaries"]
@@ -64,9 +64,8 @@ class Summary:
         return {"failed_attempts" if kind == states.FAILED else kind: n for kind, n in self.counts.items()}
 
 
-def summaries(queue: Queue, range_name: str) -> tuple[int, Summary, list[Summary]]:
+def summaries(queue: Queue, chosen: Range) -> tuple[int, Summary, list[Summary]]:
     """Since when (epoch ms); all queues together; each in which something happened, the busiest first."""
-    chosen = RANGES[range_name]
     now = queue.clock.now()
     # As in `history`: whole steps, of which the last is not over.
     first = now // MINUTE_MS // chosen.step * chosen.step - chosen.whole + chosen.step

@@ -9,21 +9,29 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from queuectl.core.batches import Batch
     from queuectl.core.job import Attempt, Job
     from queuectl.core.lifecycle import Report
     from queuectl.core.tables import Row, Table
     from queuectl.paths import Location
+    from queuectl.store.backlog import Backlog
     from queuectl.store.bookkeeping import Bookkeeping
     from queuectl.store.causes import Causes
+    from queuectl.store.compaction import Sizes
+    from queuectl.store.connection import Followed
+    from queuectl.store.deaths import Death
     from queuectl.store.editing import Editing
     from queuectl.store.figures import Figures
-    from queuectl.store.health import Finding, Waiting
+    from queuectl.store.health import Finding, Trapped, Waiting
     from queuectl.store.history import History
     from queuectl.store.links import Links
     from queuectl.store.messages import Ask, Exchange, JobFilter, Orders, Stats, Worker
+    from queuectl.store.notices import Notices
     from queuectl.store.queues import Queues
+    from queuectl.store.retention import Outputs
+    from queuectl.store.runtimes import Runtimes
     from queuectl.store.schedules import Schedules
     from queuectl.store.surroundings import Surroundings
 
@@ -41,6 +49,10 @@ class JobStore(Protocol):
 
     def finish(self, reports: Sequence[Report], worker_id: str, host: str, now: int) -> list[Report]: ...
 
+    def follow(self, settings: Followed) -> None:
+        """Go by these settings from now on."""
+        ...
+
     def settle(self, now: int) -> None:
         """Tell everybody who waits for jobs that have ended."""
         ...
@@ -57,7 +69,9 @@ class JobStore(Protocol):
 
     def remove(self, filter: JobFilter, *, sources: tuple[str, ...], limit: int) -> tuple[int, list[str]]: ...
 
-    def purge(self, state: str, before: int, *, limit: int) -> tuple[int, list[str]]: ...
+    def purge(
+        self, state: str, before: int | None, *, limit: int, keep: int = 0
+    ) -> tuple[int, list[str]]: ...
 
 
 class ReadStore(Protocol):
@@ -82,11 +96,13 @@ class ReadStore(Protocol):
 
     def causes(self, queue: str | None = None) -> list[Causes]: ...
 
+    def deaths(self, queue: str | None = None) -> Iterator[Death]: ...
+
     def ids_from(self, prefix: str, *, limit: int) -> list[str]: ...
 
     def unfinished(self, filter: JobFilter) -> int: ...
 
-    def ended_before(self, state: str, before: int) -> int: ...
+    def ended_before(self, state: str, before: int, *, keep: int = 0) -> int: ...
 
     def attempts(self, seq: int) -> Sequence[Attempt]: ...
 
@@ -120,6 +136,8 @@ class WorkerStore(Protocol):
 
     def claimed_by(self, worker_id: str) -> Sequence[Job]: ...
 
+    def claims_of(self, worker_ids: Sequence[str]) -> dict[str, int]: ...
+
     def forget(self, worker_id: str) -> None: ...
 
 
@@ -151,9 +169,26 @@ class TransferStore(Protocol):
         after: Callable[[], None],
     ) -> None: ...
 
+    def frozen(self) -> AbstractContextManager[None]: ...
+
+    def wipe(self) -> dict[str, int]: ...
+
     def clear(self) -> None: ...
 
     def number_on(self) -> None: ...
+
+
+class Compaction(Protocol):
+    """How much room it takes, and giving back what is free."""
+
+    @property
+    def by_itself(self) -> bool:
+        """Whether the engine does it too, in time."""
+        ...
+
+    def sizes(self) -> Sizes: ...
+
+    def compact(self, longest: float | None) -> None: ...
 
 
 class Store(JobStore, ReadStore, WorkerStore, ConfigStore, Protocol):
@@ -165,6 +200,10 @@ class Store(JobStore, ReadStore, WorkerStore, ConfigStore, Protocol):
         """Over the same connection. Apart from the store, because `enqueue` should not load it."""
         ...
 
+    def compaction(self) -> Compaction: ...
+
+    def backlog(self) -> Backlog: ...
+
     def bookkeeping(self) -> Bookkeeping: ...
 
     def history(self) -> History: ...
@@ -173,11 +212,17 @@ class Store(JobStore, ReadStore, WorkerStore, ConfigStore, Protocol):
 
     def queues(self) -> Queues: ...
 
+    def outputs(self) -> Outputs: ...
+
+    def runtimes(self) -> Runtimes: ...
+
     def schedules(self) -> Schedules: ...
 
     def links(self) -> Links: ...
 
     def editing(self) -> Editing: ...
+
+    def notices(self) -> Notices: ...
 
     def surroundings(self) -> Surroundings: ...
 
@@ -219,4 +264,8 @@ class HealthStore(Store, Protocol):
 
     def waiting(self) -> list[Waiting]:
         """The due jobs of each queue."""
+        ...
+
+    def trapped(self) -> Trapped:
+        """Blocked jobs that nobody will set free."""
         ...

@@ -65,13 +65,13 @@ class Arrivals:
         for start in range(0, len(keys), _CHUNK):
             part = keys[start : start + _CHUNK]
             marks = ", ".join("?" * len(part))
-            for seq, id, state, queue, key in db.all(
-                f"SELECT seq, id, state, queue, unique_key FROM jobs WHERE unique_key IS NOT NULL "
+            for key, *holder in db.all(
+                f"SELECT unique_key, seq, id, state, queue, notify FROM jobs WHERE unique_key IS NOT NULL "
                 f"AND finished_at IS NULL AND {db.dialect.live_key} IN ({marks}) "
                 f"ORDER BY seq{db.dialect.hold}",
                 part,
             ):
-                self._meet(db, wanted[str(key)], (seq, id, state, queue), now)
+                self._meet(db, wanted[str(key)], holder, now)
 
     def _leave_out_known(self, db: Connection) -> None:
         ids = sorted(str(job.id) for job in self._jobs if not job.made)
@@ -98,8 +98,8 @@ class Arrivals:
         job.conditions.instead = str(instead)
         self.left_out.add(job.id)
 
-    def _meet(self, db: Connection, job: NewJob, holder: tuple[object, ...], now: int) -> None:
-        seq, id, state, queue = holder
+    def _meet(self, db: Connection, job: NewJob, holder: Sequence[object], now: int) -> None:
+        seq, id, state, queue, notify = holder
         assert job.conditions is not None
         rule, key = job.conditions.unique_rule, job.conditions.unique_key
         if id == job.id:
@@ -121,6 +121,9 @@ class Arrivals:
             )
             db.tally.moved(queue, state, states.CANCELLED, now)
             Links(db).note([seq])
+            from queuectl.store.notices import Notices
+
+            Notices(db).of_cancelled([(seq, queue, notify)], now)
 
     # --- after the jobs ---------------------------------------------------------------------------
 

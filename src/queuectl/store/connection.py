@@ -18,12 +18,20 @@ if TYPE_CHECKING:
     Row = tuple[object, ...]
     T = TypeVar("T")
 
+    class Followed(Protocol):
+        """The settings that the store itself goes by."""
+
+        notify: str | None
+        notify_on: tuple[str, ...]
+        max_retries: int
+
     class Connection(Protocol):
         """Reads and writes; errors come as ours, never as the driver's."""
 
         dialect: Dialect
         shown: str  # where it leads, fit for a message: no password in it
         tally: Tally  # of the transaction that is going on
+        settings: Followed | None  # None: nobody has said, and nothing is set
 
         def all(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
             """All rows of a query."""
@@ -65,6 +73,12 @@ if TYPE_CHECKING:
             have taken effect: `body` must find out, or not mind.
             """
             ...
+
+        def freeze(self) -> None:
+            """From now on, until `rollback`, everything that is read is of this moment."""
+            ...
+
+        def rollback(self) -> None: ...
 
         def close(self) -> None: ...
 

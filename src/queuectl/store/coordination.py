@@ -24,6 +24,7 @@ _WORKER_COLUMNS = ", ".join(WORKER_COLUMNS)
 _JOB_COLUMNS = ", ".join(JOB_COLUMNS)
 _WORKERS = Insert("workers", WORKER_COLUMNS)
 _CONFIG = Insert("config", ("key", "value", "updated_at"))
+_AT_ONCE = 500  # workers in one question
 
 
 class Coordination:
@@ -148,6 +149,19 @@ class Coordination:
             (worker_id,),
         )
         return [job_from_row(row) for row in rows]
+
+    def claims_of(self, worker_ids: Sequence[str]) -> dict[str, int]:
+        """How many jobs each of these workers has at this moment; whoever has none is not named."""
+        found: dict[str, int] = {}
+        for start in range(0, len(worker_ids), _AT_ONCE):
+            ids = worker_ids[start : start + _AT_ONCE]
+            rows = self.connection.all(
+                "SELECT worker_id, count(*) FROM jobs WHERE state = 'processing' "
+                f"AND worker_id IN ({marks(ids)}) GROUP BY worker_id",
+                ids,
+            )
+            found.update((str(id), int(str(count))) for id, count in rows)
+        return found
 
     def forget(self, worker_id: str) -> None:
         """Remove a worker that is gone and holds no job any more."""

@@ -64,18 +64,22 @@ class Insert:
 
 
 class Sum:
-    """Rows that add an amount to what is stored under their key. It is the last of their values."""
+    """Rows that add an amount to what is stored under their key. It is the last of their values.
 
-    __slots__ = ("amount", "key", "table")
+    `latest`: a column before it that is what the last row says.
+    """
 
-    def __init__(self, table: str, *, key: str, amount: str) -> None:
+    __slots__ = ("amount", "key", "latest", "table")
+
+    def __init__(self, table: str, *, key: str, amount: str, latest: str | None = None) -> None:
         self.table = table
         self.key = key
         self.amount = amount
+        self.latest = latest
 
     @property
     def names(self) -> str:
-        return f"{self.key}, {self.amount}"
+        return ", ".join(name for name in (self.key, self.latest, self.amount) if name)
 
 
 class Update:

@@ -19,20 +19,21 @@ if TYPE_CHECKING:
     from queuectl.store.connection import Connection, Row
     from queuectl.store.messages import JobFilter
 
-    # The rules and the variables of a job, as they are stored -> what is to be stored from now on.
-    Merge = Callable[[str | None, str | None], Mapping[str, object]]
+    # The rules, variables and notices of a job, as they are stored -> what is to be stored from now on.
+    Merge = Callable[[str | None, str | None, str | None], Mapping[str, object]]
 
 CHUNK = 1_000
 EDITABLE = frozenset(
     (
         *("command", "argv", "queue", "priority", "max_retries", "backoff_strategy", "backoff_base"),
         *("backoff_max", "retry_delay", "timeout", "run_at", "cwd", "env", "tags", "rules", "needs"),
+        "notify",
     )
 )
 _WAITING = states.CANCELLABLE  # those that neither run nor have ended
 # What is changed, read under its lock. A job that was claimed since we looked is not among it any more.
-_READ = ("seq", "state", "job_group", "rules", "env", "queue", "held", "waits")
-_SEQ, _STATE, _GROUP, _RULES, _ENV, _QUEUE, _HELD, _WAITS = range(len(_READ))
+_READ = ("seq", "state", "job_group", "rules", "env", "queue", "held", "waits", "notify")
+_SEQ, _STATE, _GROUP, _RULES, _ENV, _QUEUE, _HELD, _WAITS, _NOTIFY = range(len(_READ))
 
 
 class Editing:
@@ -178,8 +179,10 @@ class Editing:
     def _rehearse(self, filter: JobFilter, merge: Merge) -> None:
         for portion in portions(filter):
             condition, values = where(portion, self._db.dialect, _WAITING)
-            for rules, env in self._db.all(f"SELECT DISTINCT rules, env FROM jobs WHERE {condition}", values):
-                merge(_text(rules), _text(env))
+            for own in self._db.all(
+                f"SELECT DISTINCT rules, env, notify FROM jobs WHERE {condition}", values
+            ):
+                merge(*map(_text, own))
 
 
 def _alike(
@@ -189,7 +192,7 @@ def _alike(
     parts: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
         state = row[_STATE] if run_at is None else _state_then(row, int(str(run_at)), now)
-        own = (row[_RULES], row[_ENV]) if merge is not None else ()
+        own = (row[_RULES], row[_ENV], row[_NOTIFY]) if merge is not None else ()
         parts.setdefault((state, *own), []).append(row)
     return [
         ({"state": state, **(merge(*map(_text, own)) if merge is not None else {})}, part)

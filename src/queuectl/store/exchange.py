@@ -10,7 +10,7 @@ from collections import Counter
 from functools import lru_cache
 
 from queuectl.core import states
-from queuectl.core.job import CLAIM_COLUMNS, JOB_COLUMNS, claimed_from_row, job_from_row
+from queuectl.core.job import CLAIM_COLUMNS, JOB_COLUMNS, PERCENT, claimed_from_row, job_from_row
 from queuectl.errors import WorkerFenced
 from queuectl.store.messages import Exchange
 from queuectl.store.results import Results, carefully
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from queuectl.core.job import Job
     from queuectl.core.lifecycle import Report
-    from queuectl.store.connection import Connection, Row
+    from queuectl.store.connection import Connection, Followed, Row
     from queuectl.store.dialect import Dialect
     from queuectl.store.messages import Ask
 
@@ -88,8 +88,8 @@ class Exchanges(Results):
                 nonlocal unsure
                 unsure = unsure or earlier is not None
                 self._check_alive(worker_id, alone=unsure)
-                stale = self._finish(reports, worker_id, host, now, careful=careful or unsure)
-                return self._take(ask, reports, stale, now, again=unsure)
+                accepted, stale = self._finish(reports, worker_id, host, now, careful=careful or unsure)
+                return self._take(ask, reports, (accepted, stale), now, again=unsure)
 
             return self.connection.write("complete" if reports else "claim", body)
 
@@ -100,8 +100,10 @@ class Exchanges(Results):
 
         def store(careful: bool) -> list[Report]:
             def body(_: list[Report] | None) -> list[Report]:
-                stale = self._finish(reports, worker_id, host, now, careful=careful)
-                self._tell_others([report.seq for report in reports], self._look(), now)
+                accepted, stale = self._finish(reports, worker_id, host, now, careful=careful)
+                waiting = self._look()
+                self._notify(accepted, waiting, now)
+                self._tell_others([report.seq for report in reports], waiting, now)
                 return stale
 
             return self.connection.write("finish", body)
@@ -121,11 +123,19 @@ class Exchanges(Results):
             raise WorkerFenced(f"worker {worker_id} was declared dead")
 
     def _take(
-        self, ask: Ask | None, reports: Sequence[Report], stale: list[Report], now: int, *, again: bool
+        self,
+        ask: Ask | None,
+        reports: Sequence[Report],
+        finished: tuple[Sequence[Report], list[Report]],
+        now: int,
+        *,
+        again: bool,
     ) -> Exchange:
+        accepted, stale = finished
         # After the results: whoever enqueues a job that waits for one of these has it locked until then.
         waiting = self._look()
-        released = self._tell_others([report.seq for report in reports], waiting, now)
+        told = self._notify(accepted, waiting, now)
+        released = self._tell_others([report.seq for report in reports], waiting, now) or told
         promoted = self._promote(waiting, now)
         if released or promoted:
             waiting = self._look()
@@ -136,6 +146,10 @@ class Exchanges(Results):
         answer.jobs = self._claimed_before(ask) if again else []
         if not answer.jobs and ask.limit > 0:
             answer.jobs = self._claim(ask, waiting, answer, now)
+        if any(job.rules is not None and PERCENT in job.rules for job in answer.jobs):
+            from queuectl.store.runtimes import set_limits
+
+            set_limits(self.connection, answer.jobs)
         full = len(answer.jobs) >= ask.limit
         answer.ring = answer.ring or (released and (full or ask.queues is not None))
         if not full:
@@ -160,6 +174,16 @@ class Exchanges(Results):
         if waiting.grouped and seqs:
             released = self._admit(seqs, now) or released
         return released
+
+    def _notify(self, accepted: Sequence[Report], waiting: Waiting, now: int) -> bool:
+        """Jobs that tell of these ends, if anybody wants to be told; whether there are any."""
+        settings = self.connection.settings
+        wanted = waiting.ruled or (settings is not None and settings.notify is not None)
+        if not wanted and not any(report.notify for report in accepted):
+            return False
+        from queuectl.store.notices import Notices
+
+        return Notices(self.connection).of_reports(accepted, now)
 
     def _ended(self, seqs: Sequence[object]) -> list[object]:
         these, values = self.connection.dialect.these("seq", seqs)
@@ -207,6 +231,10 @@ class Exchanges(Results):
 
     def _look(self) -> Waiting:
         return Waiting(self.connection.all(_look(self.connection.dialect))[0])
+
+    def follow(self, settings: Followed) -> None:
+        """Go by these settings from now on."""
+        self.connection.settings = settings
 
     def settle(self, now: int) -> None:
         """Tell everybody who waits for jobs that have ended; in small transactions."""

@@ -46,6 +46,7 @@ def where(filter: JobFilter, dialect: Dialect, allowed: tuple[str, ...] = ()) ->
         values += filter.ids
     for condition, value in (
         ("queue = ?", filter.queue),
+        ("queue <> ?", filter.without),
         (dialect.contains.format("tags", "?"), filter.tag and f",{filter.tag},"),
         ("created_at >= ?", filter.created_after),
         ("created_at < ?", filter.created_before),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from queuectl.errors import QueuectlError, StoreAway, StoreCorrupt
+from queuectl.store.compatibility import OLDEST
 from queuectl.store.tallies import totals, wrong
 
 TYPE_CHECKING = False
@@ -22,6 +23,8 @@ OK, NOTE, WARNING, PROBLEM = LEVELS = ("ok", "note", "warning", "problem")
 
 # Rows that are not what they should be, as a stranger or a damaged disk may leave them.
 _NONSENSE = (ValueError, TypeError, LookupError, AssertionError)
+
+_FROM_BACKUP = "go back to a backup: queuectl worker stop, then queuectl restore FILE"
 
 _IN_ADDRESS = re.compile(r"(\w://[^\s:/@]*):[^\s/]*@")
 _IN_OPTIONS = re.compile(r"\b((?:ssl)?passw(?:or)?d\s*=\s*)('[^']*'|[^\s&]+)", re.IGNORECASE)
@@ -52,22 +55,35 @@ class Finding:
     def to_dict(self) -> dict[str, str | None]:
         return {
             "level": self.level,
-            "group": self.group,
-            "what": self.what,
+            "check": self.group,
+            "message": self.what,
             "why": self.why,
-            "mend": self.mend,
+            "fix": self.mend,
         }
 
 
 class Waiting:
-    """The jobs of one queue that are due and wait for a worker."""
+    """The jobs of one queue that are due and wait for a worker, and for the same resources."""
 
-    __slots__ = ("jobs", "oldest", "queue")
+    __slots__ = ("jobs", "needs", "oldest", "queue")
 
-    def __init__(self, queue: str, jobs: int, oldest: int) -> None:
+    def __init__(self, queue: str, jobs: int, oldest: int, needs: str | None = None) -> None:
         self.queue = queue
         self.jobs = jobs
         self.oldest = oldest  # since when, epoch milliseconds
+        self.needs = needs
+
+
+class Trapped:
+    """Blocked jobs that nothing but a person sets free."""
+
+    __slots__ = ("held", "held_since", "orphan", "orphans")
+
+    def __init__(self, orphans: int, orphan: str | None, held: int, held_since: int | None) -> None:
+        self.orphans = orphans  # jobs that wait for jobs which do not exist
+        self.orphan = orphan  # one of them
+        self.held = held
+        self.held_since = held_since
 
 
 def without_password(text: str) -> str:
@@ -84,12 +100,18 @@ def look(group: str, checks: Iterable[Check]) -> list[Finding]:
         except StoreAway:
             raise
         except StoreCorrupt as error:
-            found.append(Finding(PROBLEM, group, error.message, why="jobs may be lost", mend=error.hint))
+            mend = error.hint or _FROM_BACKUP
+            found.append(Finding(PROBLEM, group, error.message, why="jobs may be lost", mend=mend))
         except QueuectlError as error:
-            found.append(Finding(NOTE, group, f"{name}: could not be looked at", why=error.message))
+            mend = error.hint or "queuectl init"  # brings the tables up to date
+            found.append(
+                Finding(NOTE, group, f"{name}: could not be looked at", why=error.message, mend=mend)
+            )
         except _NONSENSE as error:
             why = f"what is stored there makes no sense ({type(error).__name__}: {error})"
-            found.append(Finding(WARNING, group, f"{name}: could not be looked at", why=why))
+            found.append(
+                Finding(WARNING, group, f"{name}: could not be looked at", why=why, mend=_FROM_BACKUP)
+            )
         if any(finding.fatal for finding in found):
             break
     return found
@@ -113,9 +135,33 @@ def shown_size(size: int) -> str:
 
 def waiting(connection: Connection) -> list[Waiting]:
     rows = connection.all(
-        "SELECT queue, count(*), min(run_at) FROM jobs WHERE state = 'pending' GROUP BY queue ORDER BY queue"
+        "SELECT queue, needs, count(*), min(run_at) FROM jobs WHERE state = 'pending' "
+        "GROUP BY queue, needs ORDER BY queue, needs"
     )
-    return [Waiting(str(queue), int(str(jobs)), int(str(oldest))) for queue, jobs, oldest in rows]
+    return [
+        Waiting(str(queue), int(str(jobs)), int(str(oldest)), None if needs is None else str(needs))
+        for queue, needs, jobs, oldest in rows
+    ]
+
+
+# Whoever still has to be told of a parent's end, or of its going, is not lost yet.
+_ORPHANS = """SELECT count(*), min(id) FROM jobs WHERE state = 'blocked' AND waits IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM dependencies AS d JOIN jobs AS parent ON parent.seq = d.parent_seq
+        WHERE d.child_seq = jobs.seq AND d.settled IS NULL)
+    AND NOT EXISTS (SELECT 1 FROM dependencies AS d JOIN unsettled ON unsettled.seq = d.parent_seq
+        WHERE d.child_seq = jobs.seq)"""
+_HELD = "SELECT count(*), min(updated_at) FROM jobs WHERE state = 'blocked' AND held IS NOT NULL"
+
+
+def trapped(connection: Connection) -> Trapped:
+    orphans, orphan = connection.all(_ORPHANS)[0]
+    held, since = connection.all(_HELD)[0]
+    return Trapped(
+        int(str(orphans)),
+        None if orphan is None else str(orphan),
+        int(str(held)),
+        None if since is None else int(str(since)),
+    )
 
 
 _STUCK = "state = 'processing' AND NOT EXISTS (SELECT 1 FROM {0}workers AS w WHERE w.id = worker_id)"
@@ -163,10 +209,20 @@ def counts(connection: Connection, *, full: bool) -> list[Finding]:
     ]
 
 
-def schema_version(found: int, latest: int, shown: str) -> list[Finding]:
+def schema_version(found: int, latest: int, shown: str, *, compatible: bool = False) -> list[Finding]:
     """What is not 0: a place without a queue says so in its own words."""
     if found == latest:
         return [Finding(OK, "tables", f"schema version {found}")]
+    if found > latest and compatible:
+        return [
+            Finding(
+                NOTE,
+                "tables",
+                f"schema version {found} is newer than this queuectl's ({latest}), which may go on with it",
+                why="what is new in it, this version does not do",
+                mend="pip install --upgrade queuectl",
+            )
+        ]
     if found > latest:
         return [
             Finding(
@@ -184,7 +240,9 @@ def schema_version(found: int, latest: int, shown: str) -> list[Finding]:
             "tables",
             f"schema version {found} is older than this queuectl's ({latest})",
             why="the next command that opens the store brings it up to date",
-            mend="stop the workers of older versions first: queuectl worker stop",
+            mend="queuectl init && queuectl worker restart"
+            if found >= OLDEST
+            else "queuectl worker stop && queuectl init",
         )
     ]
 

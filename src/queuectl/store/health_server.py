@@ -12,7 +12,7 @@ from queuectl.store.health import NOTE, OK, PROBLEM, WARNING, Finding
 from queuectl.store.health_indexes import tables
 from queuectl.store.server import ServerStore
 from queuectl.store.server_connection import ServerConnection
-from queuectl.store.server_schema import LATEST, schema_version
+from queuectl.store.server_schema import LATEST, is_compatible, schema_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ class ServerPatient(ServerStore):
 
     def waiting(self) -> list[health.Waiting]:
         return health.waiting(self.connection)
+
+    def trapped(self) -> health.Trapped:
+        return health.trapped(self.connection)
 
 
 def clock(db: ServerConnection, sql: str, now: Callable[[], int]) -> list[Finding]:
@@ -81,13 +84,16 @@ def schema(db: ServerConnection, there: set[str], engine: str) -> list[Finding]:
         raise
     except StoreError as error:  # it is there, and not for us
         why = "queuectl cannot work without its tables"
-        return [Finding(PROBLEM, "tables", error.message, why=why, mend=error.hint, fatal=True)]
+        return [
+            Finding(PROBLEM, "tables", error.message, why=why, mend=error.hint or "queuectl init", fatal=True)
+        ]
     if version == 0 and "queuectl_schema" not in there and ours & there:
         other = "another database, or ?schema=NAME" if engine == "postgres" else "another database"
         return [health.foreign(db.shown, f"give queuectl a place of its own: {other}")]
     if version == 0:
         return [health.no_queue(db.shown)]
-    found = health.schema_version(version, LATEST, db.shown)
+    compatible = version > LATEST and is_compatible(db, version)
+    found = health.schema_version(version, LATEST, db.shown, compatible=compatible)
     missing = sorted(ours - there)
     if version == LATEST and missing:
         found.append(
@@ -129,7 +135,10 @@ def version(name: str, tested: str, *, is_tested: bool, oldest: str) -> list[Fin
     if is_tested:
         return [Finding(OK, "engine", name)]
     why = f"queuectl needs {oldest} or newer; its tests run on {tested}"
-    return [Finding(NOTE, "engine", f"{name} is not the version that queuectl is tested with", why=why)]
+    mend = f"move the queue to {tested}: queuectl copy --to ADDRESS"
+    return [
+        Finding(NOTE, "engine", f"{name} is not a version that queuectl is tested with", why=why, mend=mend)
+    ]
 
 
 def standing_back(what: str, why: str, mend: str) -> Finding:

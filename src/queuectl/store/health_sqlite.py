@@ -16,7 +16,7 @@ from queuectl.errors import StoreError
 from queuectl.store import health
 from queuectl.store.dialect import Dialect
 from queuectl.store.health import NOTE, OK, PROBLEM, WARNING, Finding
-from queuectl.store.migrate import LATEST, schema_version
+from queuectl.store.migrate import LATEST, is_compatible, schema_version
 from queuectl.store.sqlite import SqliteStore
 from queuectl.store.sqlite_connection import APPLICATION_ID, SqliteConnection, check_engine
 from queuectl.store.sqlite_errors import translate
@@ -46,7 +46,7 @@ class ReadOnlyConnection(SqliteConnection):
         self._busy_ms = _BUSY_MS
         self._pid = os.getpid()
         if not os.path.exists(file):
-            raise StoreError(f"there is no database at {file}", "queuectl init makes one")
+            raise StoreError(f"there is no database at {file}", "queuectl init")
         self.alone = _has_no_log(file)
         address = f"file:{quote(file)}?mode=ro" + ("&immutable=1" if self.alone else "")
         try:
@@ -110,13 +110,20 @@ class SqlitePatient(SqliteStore):
     def waiting(self) -> list[health.Waiting]:
         return health.waiting(self.connection)
 
+    def trapped(self) -> health.Trapped:
+        return health.trapped(self.connection)
+
 
 def engine() -> list[Finding]:
     try:
         check_engine()
     except StoreError as error:
         why = "it can lose committed rows when several processes write"
-        return [Finding(PROBLEM, "engine", error.message, why=why, mend=error.hint)]
+        return [
+            Finding(
+                PROBLEM, "engine", error.message, why=why, mend=error.hint or "pip install --upgrade apsw"
+            )
+        ]
     return [Finding(OK, "engine", f"SQLite {apsw.sqlite_lib_version()}")]
 
 
@@ -128,7 +135,10 @@ def identity(db: SqliteConnection) -> list[Finding]:
         return [health.foreign(db.file, "choose another file with --db")]
     if not tables:
         return [health.no_queue(db.file)]
-    return health.schema_version(schema_version(db), LATEST, db.file)
+    found = schema_version(db)
+    return health.schema_version(
+        found, LATEST, db.file, compatible=found > LATEST and is_compatible(db, found)
+    )
 
 
 def journal(db: SqliteConnection) -> list[Finding]:
@@ -141,7 +151,7 @@ def journal(db: SqliteConnection) -> list[Finding]:
             "durability",
             f"journal mode: {mode}",
             why="readers and writers wait for each other; somebody else has switched it",
-            mend="any queuectl command switches it back to wal",
+            mend="queuectl init",
         )
     ]
 
@@ -158,7 +168,8 @@ def integrity(db: SqliteConnection, *, full: bool = False) -> list[Finding]:
             "durability",
             f"{name}: " + " ".join("; ".join(complaints).split())[:300],
             why="the file is damaged: jobs may be lost or run twice",
-            mend=f"stop the workers, copy it, then: sqlite3 {quoted(db.file)} .recover | sqlite3 NEW.db",
+            mend="queuectl worker stop, then queuectl restore FILE with the newest backup; without one: "
+            f"sqlite3 {quoted(db.file)} .recover | sqlite3 NEW.db",
         )
     ]
 
@@ -182,7 +193,7 @@ def schema(db: SqliteConnection) -> list[Finding]:
                 why="each claim has to read the whole table" if index else "queuectl cannot work with it",
                 mend=f"with the workers stopped: sqlite3 {quoted(db.file)} {quoted(' '.join(sql.split()))}"
                 if index
-                else "restore a backup",
+                else "go back to a backup: queuectl worker stop, then queuectl restore FILE",
             )
         )
     found += [_planted(db, kind, name) for name, (kind, _) in there.items() if kind in ("trigger", "view")]
@@ -229,6 +240,6 @@ def size(db: SqliteConnection) -> list[Finding]:
             "tables",
             shown,
             why="deleted jobs leave room that only new jobs use",
-            mend=f"to give it back, with the workers stopped: sqlite3 {quoted(db.file)} VACUUM",
+            mend="queuectl vacuum",
         )
     ]

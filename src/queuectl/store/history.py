@@ -11,7 +11,7 @@ from queuectl.store.tallies import MINUTE_MS, TALLIES, totals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from queuectl.store.connection import Connection, Row
 
@@ -19,7 +19,7 @@ MINUTE, TEN, HOUR, FOUR, DAY, EVER = 1, 10, 60, 240, 1440, 0
 SPANS = (MINUTE, TEN, HOUR, FOUR, DAY, EVER)
 ALL = ""  # instead of a queue
 # For how many minutes rows are kept. Days are kept for ever.
-_KEPT = {MINUTE: 180, TEN: 1_600, HOUR: 8 * DAY, FOUR: 32 * DAY}
+KEPT = {MINUTE: 180, TEN: 1_600, HOUR: 8 * DAY, FOUR: 32 * DAY}
 PASSED = 5  # minutes: clocks of machines differ, but hardly anybody adds to these any more
 _CHUNK = 500
 _AT_ONCE = 20  # chunks: who does this has a lease to renew as well
@@ -81,7 +81,7 @@ class History:
         return db.write("fold", body) if look("") else 0
 
     def _forget(self, minute: int) -> None:
-        for span, kept in _KEPT.items():
+        for span, kept in KEPT.items():
             self._delete(span, minute - kept)
 
     def _delete(self, span: int, before: int) -> None:
@@ -112,10 +112,21 @@ class History:
 
         return bool(db.write("sample", body))
 
-    def measured(self, amounts: Sequence[tuple[object, object, int]], now: int) -> None:
-        """What a worker has measured since it last said so: queue, kind, amount."""
+    def measured(
+        self,
+        amounts: Sequence[tuple[object, object, int]],
+        now: int,
+        runs: Mapping[tuple[str, int], int] | None = None,
+    ) -> None:
+        """What a worker has measured since it last said so: queue, kind, amount.
+
+        `runs`: how many commands took how long, by their digest and the class of their duration.
+        """
+        from queuectl.store.runtimes import learn
 
         def body(_: None) -> None:
+            if runs:
+                learn(self._db, runs, now)
             for queue, kind, amount in amounts:
                 self._db.tally.add(queue, kind, amount, now // MINUTE_MS)
 

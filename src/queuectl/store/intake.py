@@ -41,7 +41,19 @@ JOBS = Insert(
 # is faster that way.
 CONDITIONED_JOBS = Insert(
     "jobs",
-    (*JOBS.columns, "rules", "needs", "unique_key", "job_group", "held", "waits", "schedule"),
+    (
+        *JOBS.columns,
+        "rules",
+        "needs",
+        "unique_key",
+        "job_group",
+        "held",
+        "waits",
+        "schedule",
+        "notify",
+        "input",
+        "about",
+    ),
     zeros=JOBS.zeros,
     key="id",
 )
@@ -233,4 +245,7 @@ def _conditions(mine: Conditions) -> tuple[object, ...]:
         1 if mine.held else None,
         len(mine.after) or None,
         mine.schedule,
+        mine.notify,
+        mine.input,
+        mine.about,
     )

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from queuectl.store.messages import JobFilter
 
 _ROUNDS = 3
+_TOLD_CHUNK = 1_000  # jobs of whose cancelling somebody is told
+_CANCELLED = "cancelled while it waited"
 
 
 class JobWrites(Intake, Exchanges):
@@ -28,7 +30,43 @@ class JobWrites(Intake, Exchanges):
     connection: Connection
 
     def cancel(self, filter: JobFilter, now: int) -> tuple[int, int]:
-        """Stop jobs: those that wait are cancelled at once, those that run are asked to end."""
+        """Stop jobs: those that wait are cancelled at once, those that run are asked to end.
+
+        Where somebody is told of each, some at a time: else nobody else could write for as long as it takes.
+        """
+        if filter.ids or not self._tells_of_cancels(filter):
+            return self._cancel(filter, now)
+        done = asked = 0
+        for ids in self._some_at_a_time(filter):
+            here, there = self._cancel(filter.replaced(ids=ids), now)
+            done, asked = done + here, asked + there
+        return done, asked
+
+    def _tells_of_cancels(self, filter: JobFilter) -> bool:
+        from queuectl.store.notices import Notices
+
+        if Notices(self.connection).are_of_cancels():
+            return True
+        waiting, values = where(filter, self.connection.dialect, states.CANCELLABLE)
+        return bool(
+            self.connection.all(f"SELECT 1 FROM jobs WHERE notify IS NOT NULL AND {waiting} LIMIT 1", values)
+        )
+
+    def _some_at_a_time(self, filter: JobFilter) -> Iterator[tuple[str, ...]]:
+        """The ids of jobs that have not ended. One may go to another state meanwhile, and is still meant."""
+        condition, values = where(filter, self.connection.dialect, (*states.CANCELLABLE, states.PROCESSING))
+        # What is told of them comes behind, and is not meant.
+        last = self.connection.all("SELECT max(seq) FROM jobs")[0][0]
+        rows: Sequence[Row] = [(0, "")]
+        while rows:
+            rows = self.connection.all(
+                f"SELECT seq, id FROM jobs WHERE {condition} AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
+                (*values, rows[-1][0], last, _TOLD_CHUNK),
+            )
+            if rows:
+                yield tuple(str(id) for _, id in rows)
+
+    def _cancel(self, filter: JobFilter, now: int) -> tuple[int, int]:
         db = self.connection
         waiting, values = where(filter, db.dialect, states.CANCELLABLE)
         running, running_values = where(filter, db.dialect, (states.PROCESSING,))
@@ -44,15 +82,23 @@ class JobWrites(Intake, Exchanges):
                 mine, my_values = where(filter, db.dialect, (str(state),))
                 jobs = db.run(
                     "UPDATE jobs SET state = 'cancelled', finished_at = ?, updated_at = ?, "
-                    f"last_error = 'cancelled while it waited' WHERE {mine} AND queue = ?",
-                    (now, now, *my_values, queue),
+                    f"last_error = ? WHERE {mine} AND queue = ?",
+                    (now, now, _CANCELLED, *my_values, queue),
                 )
                 db.tally.moved(queue, state, states.CANCELLED, now, jobs)
                 done += jobs
             # Looked up only now: a job that comes in and waits for one of these has had it locked.
+            ended = "finished_at IS NOT NULL AND state = 'cancelled' AND queue = ? AND finished_at = ?"
+            if filter.ids:
+                ended += f" AND id IN ({marks(filter.ids)})"
             for queue in queues:
-                ended = "finished_at IS NOT NULL AND state = 'cancelled' AND queue = ? AND finished_at = ?"
-                self._follow_up(self._affected(ended, (queue, now)), now)
+                self._follow_up(self._affected(ended, (queue, now, *filter.ids)), now)
+                if done:
+                    from queuectl.store.notices import Notices
+
+                    # Not those that a worker has ended in the same moment: it has told of them itself.
+                    told = (queue, now, *filter.ids, _CANCELLED)
+                    Notices(db).of_all_cancelled(f"{ended} AND last_error = ?", told, now)
             # If the first run took effect after all, the second finds less to do.
             before = earlier or (0, 0)
             return max(done, before[0]), max(asked, before[1])
@@ -121,33 +167,30 @@ class JobWrites(Intake, Exchanges):
         condition, values = where(filter, self.connection.dialect, sources)
         return self._delete(condition, values, limit)
 
-    def purge(self, state: str, before: int, *, limit: int) -> tuple[int, list[str]]:
-        """Delete jobs that ended in `state` before a time; the caller loops."""
+    def purge(self, state: str, before: int | None, *, limit: int, keep: int = 0) -> tuple[int, list[str]]:
+        """Delete jobs that ended in `state` before a time, if there is one, and that are not among the `keep`
+        newest of their queue; the caller loops. One that others still wait for stays.
+        """
+        from queuectl.store.retention import OLDER, cuts, older_than
+
         total = 0
         logs: list[str] = []
-        for queue in self._queues_to_purge(state, before):
+        unneeded = ""
+        if self._look().linked:
+            unneeded = (
+                " AND NOT EXISTS (SELECT 1 FROM dependencies "
+                "WHERE dependencies.parent_seq = jobs.seq AND dependencies.settled IS NULL)"
+            )
+        for queue, cut in cuts(self.connection, state, before=before, keep=keep, most=limit):
             count, more = self._delete(
-                "state = ? AND queue = ? AND finished_at < ?", (state, queue, before), limit - total
+                f"state = ? AND queue = ? AND {OLDER}{unneeded}",
+                (state, queue, *older_than(cut)),
+                limit - total,
             )
             total, logs = total + count, logs + more
             if total >= limit:
                 break
         return total, logs
-
-    def _queues_to_purge(self, state: str, before: int) -> Iterator[object]:
-        """Those that have such jobs: two index seeks each."""
-        ended = "FROM jobs WHERE finished_at IS NOT NULL AND state = ? AND queue"
-        queue: object = ""
-        while True:
-            # Not as a minimum: for that MariaDB reads them all.
-            row = self.connection.one(f"SELECT queue {ended} > ? ORDER BY queue LIMIT 1", (state, queue))
-            if row is None:
-                return
-            queue = row[0]
-            if self.connection.all(
-                f"SELECT 1 {ended} = ? AND finished_at < ? LIMIT 1", (state, queue, before)
-            ):
-                yield queue
 
     def _delete(self, condition: str, values: Sequence[object], limit: int) -> tuple[int, list[str]]:
         db = self.connection

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from queuectl.core import states
 from queuectl.core.conditions import ANY, FAILURE, SUCCESS
+from queuectl.core.ids import is_made
 from queuectl.errors import InvalidInput
 from queuectl.store.dialect import Insert
 from queuectl.store.readiness import make_ready
@@ -115,8 +116,10 @@ class Links:
         rows = []
         for child, kind, parent in edges:
             if parent not in known:
+                # An id that we have just made means nothing to anybody, and will not be used.
+                who = "the new job" if is_made(child) else f"job {child}"
                 raise InvalidInput(
-                    f"job {child} waits for {parent}, which does not exist",
+                    f"{who} waits for {parent}, which does not exist",
                     "enqueue that one first, or both in one file",
                 )
             rows.append((known[parent][0], known[child][0], kind))
@@ -218,7 +221,7 @@ class Links:
         db = self._db
         these, values = db.dialect.these("seq", seqs)
         rows = db.all(
-            f"SELECT seq, queue FROM jobs WHERE state = 'blocked' AND waits IS NOT NULL AND {these} "
+            f"SELECT seq, queue, notify FROM jobs WHERE state = 'blocked' AND waits IS NOT NULL AND {these} "
             f"ORDER BY seq{db.dialect.hold}",
             values,
         )
@@ -229,8 +232,11 @@ class Links:
                 f"last_error = ? WHERE {these}",
                 (now, now, reason, *values),
             )
-            for _, queue in rows:
+            for _, queue, _ in rows:
                 db.tally.moved(queue, states.BLOCKED, states.CANCELLED, now)
+            from queuectl.store.notices import Notices
+
+            Notices(db).of_cancelled(rows, now)
         self.note(seqs)
 
     def _tell_beginning(self, parent: object, now: int) -> int:

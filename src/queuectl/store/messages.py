@@ -82,6 +82,7 @@ class Worker:
         "started_at",
         "state",
         "supervisor",
+        "version",
     )
 
     id: str
@@ -94,12 +95,13 @@ class Worker:
     started_at: int
     seen_at: int
     concurrency: int
-    running: int
+    running: int  # as it said last; `app.count_running` puts what is true now in its place
     queues: str | None
     supervisor: int | None
     control: str | None
     provides: str | None
     memory_kb: int | None
+    version: str | None  # of its program; None: one that did not tell
     read_at: int  # by the lease clock, when this was read
 
     def serves(self, queue: str) -> bool:
@@ -130,7 +132,18 @@ class Orders:
 class JobFilter:
     """Which jobs are meant. Empty fields do not restrict."""
 
-    __slots__ = ("cause", "created_after", "created_before", "held", "ids", "queue", "states", "tag", "text")
+    __slots__ = (
+        "cause",
+        "created_after",
+        "created_before",
+        "held",
+        "ids",
+        "queue",
+        "states",
+        "tag",
+        "text",
+        "without",
+    )
 
     def __init__(
         self,
@@ -144,6 +157,7 @@ class JobFilter:
         created_before: int | None = None,
         held: bool | None = None,
         cause: Cause | None = None,
+        without: str | None = None,
     ) -> None:
         self.ids = ids
         self.states = states
@@ -154,6 +168,7 @@ class JobFilter:
         self.created_before = created_before
         self.held = held  # True: only held jobs, False: only others
         self.cause = cause  # only those that ended like this
+        self.without = without  # not those of this queue
 
     def replaced(self, **changes: Any) -> JobFilter:
         """The same restrictions but for these."""
@@ -176,3 +191,16 @@ class Stats:
         self.oldest_pending = oldest_pending
         self.finished_recently = finished_recently
         self.window_ms = window_ms
+
+
+class Piece:
+    """What is kept of one attempt's output."""
+
+    __slots__ = ("host", "log", "run", "seq", "size")
+
+    def __init__(self, seq: int, run: int, size: int, log: str | None, host: str | None) -> None:
+        self.seq = seq
+        self.run = run
+        self.size = size  # bytes in the store and in the log file
+        self.log = log
+        self.host = host

@@ -1,6 +1,7 @@
-"""Brings a database to this version's schema: in order, one transaction each, after a backup.
+"""Brings a database to this version's schema: in order, in one transaction, after a backup.
 
-A newer schema is refused; half a migration cannot be seen. Databases of other programs are refused
+A newer schema is refused, unless it says that we may use it. A version in between is never seen: who met one
+would take a store that is being made for one to be backed up. Databases of other programs are refused
 earlier, by the connection.
 """
 
@@ -8,15 +9,15 @@ from __future__ import annotations
 
 import os
 
-from queuectl.errors import SchemaTooNew, StoreCorrupt
+from queuectl.errors import StoreCorrupt
 from queuectl.failpoints import failpoint
 from queuectl.store.sqlite_connection import APPLICATION_ID, SqliteConnection
 
-LATEST = 4
+LATEST = 5
 
 OUR_TABLES = (
     "jobs", "attempts", "workers", "config", "dependencies", "unsettled", "queues", "job_groups", "schedules",
-    "tallies", "history",
+    "tallies", "history", "runtimes", "compatibility",
 )  # fmt: skip
 
 
@@ -41,19 +42,23 @@ def migrate(connection: SqliteConnection, *, latest: int = LATEST, directory: st
             "nothing was changed; restore a backup, or choose another file with --db",
         )
     if found > latest:
-        raise SchemaTooNew(
-            f"{connection.file} was written by a newer queuectl (schema {found}, this one knows {latest})",
-            "pip install --upgrade queuectl",
-        )
-    directory = directory or os.path.join(os.path.dirname(__file__), "migrations", "sqlite")
-    scripts = sorted(os.listdir(directory))
-    for number in range(found + 1, latest + 1):
-        name = next(name for name in scripts if name.startswith(f"{number:04d}_"))
-        with open(os.path.join(directory, name), encoding="utf-8") as file:
-            script = file.read()
-        backup = f"{connection.file}.before-v{latest}" if found and number == found + 1 else None
-        _apply(connection, number, script, backup)
+        if not is_compatible(connection, found, latest):
+            from queuectl.store.compatibility import too_new
+
+            raise too_new(connection.file, found, latest)
+        return found
+    _bring_up(
+        connection, latest, directory or os.path.join(os.path.dirname(__file__), "migrations", "sqlite")
+    )
     return found
+
+
+def is_compatible(connection: SqliteConnection, found: int, latest: int = LATEST) -> bool:
+    """Whether this program may use a schema that is newer than its own."""
+    from queuectl.store.compatibility import goes_on
+
+    known = connection.all("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'compatibility'")
+    return bool(known) and goes_on(connection, found, latest)
 
 
 def _refuse_foreign_tables(connection: SqliteConnection) -> None:
@@ -66,16 +71,21 @@ def _refuse_foreign_tables(connection: SqliteConnection) -> None:
             )
 
 
-def _apply(connection: SqliteConnection, number: int, script: str, backup: str | None) -> None:
+def _bring_up(connection: SqliteConnection, latest: int, directory: str) -> None:
+    scripts = sorted(os.listdir(directory))
     with connection.transaction("migrate"):
         # Another process may have been first; the version is only sure under the write lock.
-        if schema_version(connection) >= number:
+        found = schema_version(connection)
+        if found >= latest:
             return
-        if backup is not None:
+        if found:
             # Also under the lock, so that it can neither miss a job nor be of the new schema.
-            connection.backup_to(backup)
+            connection.backup_to(f"{connection.file}.before-v{latest}")
             failpoint("migrate.backed_up")
-        connection.script(script)
-        failpoint("migrate.applied")
+        for number in range(found + 1, latest + 1):
+            name = next(name for name in scripts if name.startswith(f"{number:04d}_"))
+            with open(os.path.join(directory, name), encoding="utf-8") as file:
+                connection.script(file.read())
+            failpoint("migrate.applied")
         connection.script(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.script(f"PRAGMA user_version = {number}")
+        connection.script(f"PRAGMA user_version = {latest}")

@@ -146,6 +146,10 @@ class MysqlDriver:
     def begin(self) -> None:
         self._db.begin()
 
+    def freeze(self) -> None:
+        self.script("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")  # of the next one only
+        self.script("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+
     def commit(self, what: Sum, rows: Sequence[Sequence[object]]) -> None:
         if rows:
             self.sum(what, rows)
@@ -216,10 +220,11 @@ class MysqlDriver:
 
     def sum(self, what: Sum, rows: Sequence[Sequence[object]]) -> None:
         amount = what.amount
+        latest = f", {what.latest} = VALUES({what.latest})" if what.latest else ""
         new = ", ".join(f"({self._literals(row)})" for row in rows)
         self.script(
             f"INSERT INTO {what.table} ({what.names}) VALUES {new} "
-            f"ON DUPLICATE KEY UPDATE {amount} = {amount} + VALUES({amount})"
+            f"ON DUPLICATE KEY UPDATE {amount} = {amount} + VALUES({amount}){latest}"
         )
 
     def translate(self, error: Exception, shown: str) -> QueuectlError:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from queuectl.errors import StoreAway
+from queuectl.errors import StoreAway, StoreMissing
+from queuectl.paths import is_made
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +20,23 @@ def open_store(location: Location, *, create: bool = True, busy_ms: int = 10_000
     from queuectl.store.sqlite import SqliteStore
 
     return SqliteStore(location, create=create, busy_ms=busy_ms)
+
+
+def open_to_look(location: Location) -> tuple[Store, bool]:
+    """As `open_store`, but where there is none yet none is made: an empty one stands in.
+
+    Also whether it is a real one.
+    """
+    if location.shared:
+        try:
+            return open_store(location, create=False), True
+        except StoreMissing:
+            pass
+    elif is_made(location.file):
+        return open_store(location), True
+    from queuectl.store.nothing import EmptyStore
+
+    return EmptyStore(location), False
 
 
 def _open_on_server(location: Location, *, create: bool, busy_ms: int) -> Store:

@@ -5,13 +5,17 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from queuectl.paths import Location
+    from queuectl.store.backlog import Backlog
     from queuectl.store.bookkeeping import Bookkeeping
     from queuectl.store.connection import Connection
     from queuectl.store.editing import Editing
     from queuectl.store.figures import Figures
     from queuectl.store.history import History
     from queuectl.store.links import Links
+    from queuectl.store.notices import Notices
     from queuectl.store.queues import Queues
+    from queuectl.store.retention import Outputs
+    from queuectl.store.runtimes import Runtimes
     from queuectl.store.schedules import Schedules
     from queuectl.store.surroundings import Surroundings
 
@@ -21,6 +25,11 @@ class Parts:
 
     connection: Connection
     location: Location
+
+    def backlog(self) -> Backlog:
+        from queuectl.store.backlog import Backlog
+
+        return Backlog(self.connection)
 
     def bookkeeping(self) -> Bookkeeping:
         from queuectl.store.bookkeeping import Bookkeeping
@@ -42,6 +51,16 @@ class Parts:
 
         return Queues(self.connection)
 
+    def outputs(self) -> Outputs:
+        from queuectl.store.retention import Outputs
+
+        return Outputs(self.connection)
+
+    def runtimes(self) -> Runtimes:
+        from queuectl.store.runtimes import Runtimes
+
+        return Runtimes(self.connection)
+
     def schedules(self) -> Schedules:
         from queuectl.store.schedules import Schedules
 
@@ -51,6 +70,11 @@ class Parts:
         from queuectl.store.links import Links
 
         return Links(self.connection)
+
+    def notices(self) -> Notices:
+        from queuectl.store.notices import Notices
+
+        return Notices(self.connection)
 
     def editing(self) -> Editing:
         from queuectl.store.editing import Editing

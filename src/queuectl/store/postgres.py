@@ -172,6 +172,12 @@ class PostgresDriver:
             sql += "; " + self._session("SET LOCAL")
         self._db.execute(sql, prepare=False)
 
+    def freeze(self) -> None:
+        sql = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        if self.pooled:
+            sql += "; " + self._session("SET LOCAL")
+        self._db.execute(sql, prepare=False)
+
     def commit(self, what: Sum | None = None, rows: Sequence[Sequence[object]] = ()) -> None:
         # Differs because in one message with the commit they cost less than a statement of their own.
         sql = f"{self._adding(what, rows)}; COMMIT" if what and rows else "COMMIT"
@@ -245,9 +251,10 @@ class PostgresDriver:
             for row in rows
         )
         amount = what.amount
+        latest = f", {what.latest} = excluded.{what.latest}" if what.latest else ""
         return (
             f"INSERT INTO {what.table} AS old ({what.names}) VALUES {new} "
-            f"ON CONFLICT ({what.key}) DO UPDATE SET {amount} = old.{amount} + excluded.{amount}"
+            f"ON CONFLICT ({what.key}) DO UPDATE SET {amount} = old.{amount} + excluded.{amount}{latest}"
         )
 
     # --- hints --------------------------------------------------------------------------------------

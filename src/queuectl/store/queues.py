@@ -5,6 +5,7 @@ What they mean is left to `core.queue_rules`. A queue without rules has no row.
 
 from __future__ import annotations
 
+from queuectl.core.notices import changed
 from queuectl.core.queue_rules import (
     QUEUE_COLUMNS,
     QueueRule,
@@ -31,6 +32,7 @@ _QUEUES = Insert("queues", QUEUE_COLUMNS)
 _CHANGED = QUEUE_COLUMNS[1:]
 _UPDATE = f"UPDATE queues SET {', '.join(f'{name} = ?' for name in _CHANGED)} WHERE name = ?"
 _MOST_CLASHES = 10
+_NOTICES = ("notify", "notify_on")  # as somebody says them: both are in one column
 
 
 class Queues:
@@ -57,13 +59,19 @@ class Queues:
 
     def set(self, name: str, changes: Mapping[str, object], now: int) -> QueueRule | None:
         """Lay down these values (None: no longer) and leave the others. None if no rule is left."""
-        unknown = set(changes) - set(QUEUE_COLUMNS[1:-1])
+        unknown = set(changes) - (set(QUEUE_COLUMNS) - {"name", "updated_at"} | set(_NOTICES))
         assert not unknown, unknown
 
         def change(rule: QueueRule) -> None:
             before = rule.rate, rule.burst
+            notices = {}
             for column, value in changes.items():
-                setattr(rule, column, value)
+                if column in _NOTICES:
+                    notices[column] = value
+                else:
+                    setattr(rule, column, value)
+            if notices:
+                rule.notify = changed(rule.notify, **notices)
             # Here, not before: somebody else may have changed the one while we change the other.
             if rule.burst is not None and rule.rate is None:
                 raise InvalidInput(

@@ -11,11 +11,12 @@ from queuectl.store.tallies import FEW, KEPT_MS, MINUTE_MS, totals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from queuectl.core.job import Attempt, Job
     from queuectl.store.causes import Causes
     from queuectl.store.connection import Connection
+    from queuectl.store.deaths import Death
 
 _COLUMNS = ", ".join(JOB_COLUMNS)
 _ATTEMPT_COLUMNS = ", ".join(ATTEMPT_COLUMNS)
@@ -99,8 +100,12 @@ class JobReads:
             return sum(self._kept(filter, filter.states or states.ALL))
         return sum(self._count(*where(portion, self.connection.dialect)) for portion in portions(filter))
 
-    def ended_before(self, state: str, before: int) -> int:
+    def ended_before(self, state: str, before: int, *, keep: int = 0) -> int:
         """How many `purge` would delete."""
+        if keep:
+            from queuectl.store.retention import cleanable
+
+            return cleanable(self.connection, state, before=before, keep=keep)
         return self._count("state = ? AND finished_at < ?", (state, before))
 
     def _count(self, condition: str, values: Sequence[object]) -> int:
@@ -118,6 +123,12 @@ class JobReads:
         from queuectl.store.causes import causes
 
         return causes(self.connection, queue)
+
+    def deaths(self, queue: str | None = None) -> Iterator[Death]:
+        """The dead jobs one by one, with what tells them apart."""
+        from queuectl.store.deaths import deaths
+
+        return deaths(self.connection, queue)
 
     def ids_from(self, prefix: str, *, limit: int) -> list[str]:
         """The ids that begin so."""
@@ -190,6 +201,7 @@ class JobReads:
 
     def _kept(self, filter: JobFilter, wanted: Sequence[str]) -> list[int]:
         kept = totals(self.connection, filter.queue)
+        kept.pop(filter.without or "", None)
         return [sum(of_queue.get(state, 0) for of_queue in kept.values()) for state in wanted]
 
 

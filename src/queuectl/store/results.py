@@ -66,7 +66,8 @@ class Results:
 
     def _finish(
         self, reports: Sequence[Report], worker_id: str, host: str, now: int, *, careful: bool
-    ) -> list[Report]:
+    ) -> tuple[Sequence[Report], list[Report]]:
+        """Which have taken effect now, and which came too late."""
         accepted: Sequence[Report] = reports
         stale: list[Report] = []
         if careful:
@@ -78,7 +79,7 @@ class Results:
         ]
         if records:
             self.connection.insert(_RECORD, records)
-        return stale
+        return accepted, stale
 
     def _write_all(self, reports: Sequence[Report], now: int) -> int:
         ended = [_finish_values(report, now) for report in reports if not _is_unused(report)]

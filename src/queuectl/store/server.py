@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from queuectl.errors import DuplicateId
     from queuectl.paths import Location
     from queuectl.store.arrivals import Arrivals
+    from queuectl.store.compaction import ServerCompaction
     from queuectl.store.messages import Worker
     from queuectl.store.spool import Part
     from queuectl.store.transfer import Transfer
@@ -164,7 +165,19 @@ class ServerStore(JobWrites, JobReads, Coordination, Parts):
     def transfer(self) -> Transfer:
         from queuectl.store.transfer import Transfer
 
+        self._refuse_half_known()
         return Transfer(self.connection)
+
+    def _refuse_half_known(self) -> None:
+        from queuectl.store.compatibility import refuse_half_known
+        from queuectl.store.server_schema import LATEST, schema_version
+
+        refuse_half_known(self.location.shown, schema_version(self.connection), LATEST)
+
+    def compaction(self) -> ServerCompaction:
+        from queuectl.store.compaction import ServerCompaction
+
+        return ServerCompaction(self.connection)
 
     def be_patient(self, busy_ms: int, answer_ms: int | None = None) -> None:
         self.connection.be_patient(busy_ms, answer_ms)
@@ -193,6 +206,7 @@ class PostgresStore(ServerStore):
     def transfer(self) -> Transfer:
         from queuectl.store.transfer import PostgresTransfer
 
+        self._refuse_half_known()
         return PostgresTransfer(self.connection)
 
     def changed(self) -> int:

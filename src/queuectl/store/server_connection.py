@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Protocol
 
-    from queuectl.store.connection import Row, T
+    from queuectl.store.connection import Followed, Row, T
     from queuectl.store.dialect import Dialect, Insert, Sum, Update
 
     class Driver(Protocol):
@@ -42,6 +42,10 @@ if TYPE_CHECKING:
         def close(self) -> None: ...
 
         def begin(self) -> None: ...
+
+        def freeze(self) -> None:
+            """Begin a transaction that only reads, and sees everything as it is now."""
+            ...
 
         def commit(self, what: Sum, rows: Sequence[Sequence[object]]) -> None:
             """After a last `sum` of these rows, if there are any."""
@@ -95,6 +99,7 @@ class ServerConnection:
         self.dialect = driver.dialect
         self.shown = shown
         self.tally = Tally(random.randrange(SHARDS))
+        self.settings: Followed | None = None
         self._pid = os.getpid()
         self._inside = False
         self.be_patient(busy_ms)
@@ -212,6 +217,15 @@ class ServerConnection:
                 raise
             self.tally.move()
             raise Crowded(error.message, error.hint) from error
+
+    def freeze(self) -> None:
+        """From now on, until `rollback`, all that is read is of this moment. To lose the server is fatal."""
+        self._insist(lambda: self._translated(self.driver.freeze))
+        self._inside = True
+
+    def rollback(self) -> None:
+        self._inside = False
+        self._undo()
 
     def _undo(self) -> None:
         try:

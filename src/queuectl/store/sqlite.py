@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from queuectl.core.job import NewJob
     from queuectl.paths import Location
     from queuectl.store.arrivals import Arrivals
+    from queuectl.store.compaction import SqliteCompaction
     from queuectl.store.messages import Worker
     from queuectl.store.transfer import Transfer
 
@@ -161,9 +162,17 @@ class SqliteStore(JobWrites, JobReads, Coordination, Parts):
     # --- the connection ---------------------------------------------------------------------------
 
     def transfer(self) -> Transfer:
+        from queuectl.store.compatibility import refuse_half_known
+        from queuectl.store.migrate import LATEST, schema_version
         from queuectl.store.transfer import Transfer
 
+        refuse_half_known(self.location.shown, schema_version(self.connection), LATEST)
         return Transfer(self.connection)
+
+    def compaction(self) -> SqliteCompaction:
+        from queuectl.store.compaction import SqliteCompaction
+
+        return SqliteCompaction(self.connection)
 
     def be_patient(self, busy_ms: int, answer_ms: int | None = None) -> None:  # noqa: ARG002
         self.connection.be_patient(busy_ms)  # a file answers at once

@@ -10,7 +10,7 @@ import time
 
 import apsw
 
-from queuectl.errors import QueuectlError, StoreCorrupt, StoreError, StoreReplaced
+from queuectl.errors import QueuectlError, StoreCorrupt, StoreError, StoreMissing, StoreReplaced
 from queuectl.failpoints import failpoint
 from queuectl.store.connection import Clash
 from queuectl.store.dialect import Dialect
@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from queuectl.store.connection import Row, T
+    from queuectl.store.connection import Followed, Row, T
     from queuectl.store.dialect import Insert, Sum, Update
 
 APPLICATION_ID = 0x51435431  # "QCT1"
@@ -44,14 +44,19 @@ class SqliteConnection:
     def __init__(self, file: str, *, create: bool, busy_ms: int) -> None:
         self.dialect = Dialect()
         self.tally = Tally()
+        self.settings: Followed | None = None
         self.file = self.shown = file
         self._busy_ms = busy_ms
         self._pid = os.getpid()
         check_engine()
+        self._connect(create=create)
+
+    def _connect(self, *, create: bool) -> None:
+        file = self.file
         if create:
             _create_private(file)
         elif not os.path.exists(file):
-            raise StoreError(f"there is no database at {file}", "queuectl enqueue makes one")
+            raise StoreMissing(f"there is no database at {file}", "queuectl enqueue makes one")
         try:
             self._db = apsw.Connection(file, flags=apsw.SQLITE_OPEN_READWRITE)
             self._prepare()
@@ -160,9 +165,10 @@ class SqliteConnection:
     def sum(self, what: Sum, rows: Sequence[Sequence[object]]) -> None:
         """Add amounts to the rows with these keys, which are made where they are missing."""
         names, amount = what.names, what.amount
+        latest = f", {what.latest} = excluded.{what.latest}" if what.latest else ""
         self.many(
             f"INSERT INTO {what.table} ({names}) VALUES ({', '.join('?' * len(rows[0]))}) "
-            f"ON CONFLICT ({what.key}) DO UPDATE SET {amount} = {amount} + excluded.{amount}",
+            f"ON CONFLICT ({what.key}) DO UPDATE SET {amount} = {amount} + excluded.{amount}{latest}",
             rows,
         )
 
@@ -252,6 +258,11 @@ class SqliteConnection:
         if self._db.in_transaction:
             self._db.execute("ROLLBACK")
 
+    def freeze(self) -> None:
+        """From now on, until `rollback`, everything that is read is of this moment."""
+        self.script("BEGIN")
+        self.all("SELECT 1 FROM sqlite_schema LIMIT 1")
+
     def backup_to(self, target: str) -> None:
         """A consistent copy, private from its first byte; under its name it is whole or absent."""
         unfinished = target + ".tmp"
@@ -271,6 +282,22 @@ class SqliteConnection:
         except apsw.Error as error:
             _remove(unfinished)
             raise _translated(error, target) from error
+
+    def vacuum(self, until: float | None) -> None:
+        """Write the whole file anew; given up when the making of the copy goes on past a monotonic time."""
+        self.check_identity()
+        if until is not None:
+            self._db.set_progress_handler(lambda: time.monotonic() > until, 10_000)
+        try:
+            self._patiently("VACUUM")
+        except apsw.InterruptError:
+            from queuectl.store.compaction import too_long
+
+            raise too_long(self.file) from None
+        except apsw.Error as error:
+            raise _translated(error, self.file) from error
+        finally:
+            self._db.set_progress_handler(None)
 
     def close(self) -> None:
         """Leave the log behind, unless it is long: whoever opens the file next, alone, reads it all first."""

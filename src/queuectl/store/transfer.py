@@ -5,6 +5,8 @@ What is moved where, and whether it arrived, is left to the package `transfer`.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 from queuectl.core.tables import JOBS, TABLES
 from queuectl.errors import InvalidInput, StoreError
 from queuectl.store.connection import Clash
@@ -111,11 +113,29 @@ class Transfer:
             queue, state = table.names.index("queue"), table.names.index("state")
             self.connection.tally.came((row[queue], row[state]) for row in rows)
 
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Whatever is read meanwhile is of one moment, and others go on writing. Nothing can be written."""
+        self.connection.freeze()
+        try:
+            yield
+        finally:
+            self.connection.rollback()
+
+    def wipe(self) -> dict[str, int]:
+        """Within `put_all`: delete everything there is; how many rows of each table that were."""
+        for kept in ("tallies", "history", "runtimes", "workers"):
+            self.connection.run(f"DELETE FROM {kept}")
+        return {
+            table.name: self.connection.run(f"DELETE FROM {table.name} WHERE {_rows_of(table, None)[0]}")
+            for table in TABLES
+        }
+
     def clear(self) -> None:
         """Delete all that travels."""
 
         def body(_: int | None) -> int:
-            for kept in ("tallies", "history"):  # of what is deleted here
+            for kept in ("tallies", "history", "runtimes"):  # of what is deleted here
                 self.connection.run(f"DELETE FROM {kept}")
             return sum(
                 self.connection.run(f"DELETE FROM {table.name} WHERE {_rows_of(table, None)[0]}")

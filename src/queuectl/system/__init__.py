@@ -13,7 +13,6 @@ from queuectl.system.anywhere import (
     STOP_SIGNALS,
     TOKEN_VARIABLE,
     detached_spawn_options,
-    group_alive,
     hostname,
     kill_pids,
     load_average,
@@ -24,6 +23,7 @@ from queuectl.system.mounts import is_network_type
 
 # QUEUECTL_PORTABLE=1 lets the whole test-suite run on Linux as it would elsewhere.
 if sys.platform == "linux" and os.environ.get("QUEUECTL_PORTABLE") != "1":
+    from queuectl.system.anywhere import group_alive
     from queuectl.system.linux import (
         available_memory,
         become_subreaper,
@@ -45,6 +45,7 @@ else:
         birth_mark,
         boot_id,
         filesystem_type,
+        group_alive,
         identify,
         kin,
         kin_of_many,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from queuectl.system import anywhere
 from queuectl.system.anywhere import TOKEN_VARIABLE, hostname, in_group
 from queuectl.system.identity import ALIVE, BY_PSUTIL, DEAD, UNKNOWN, Identity, boot_override
 
@@ -79,6 +80,23 @@ def birth_mark(pid: int) -> int:
     """Not told: what is measured here moves with the wall clock."""
     del pid
     return 0
+
+
+def group_alive(pgid: int) -> bool:
+    """Whether the group has a member that has not ended: init, who gets orphans, may be slow to reap them."""
+    if not anywhere.group_alive(pgid):
+        return False
+    try:
+        return any(_group_of(process.pid) == pgid and not _has_ended(process.pid) for process in _others())
+    except OSError:  # no descriptor left to look with
+        return True
+
+
+def _group_of(pid: int) -> int | None:
+    try:
+        return os.getpgid(pid)
+    except (ProcessLookupError, PermissionError):
+        return None
 
 
 def kin(token: str, pgid: int | None = None, session: int | None = None) -> list[int]:

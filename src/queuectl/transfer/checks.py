@@ -10,7 +10,9 @@ import json
 from queuectl.core import states
 from queuectl.core.conditions import ANY, FAILURE, SUCCESS, check_conditions, conditions
 from queuectl.core.fields import SETTERS, Defaults, check_command, check_int, check_queue, kind_of
+from queuectl.core.ids import check_id
 from queuectl.core.job import NewJob
+from queuectl.core.notices import VARIABLES, changed, read_rule
 from queuectl.core.queue_rules import QUEUE_COLUMNS, rate_of, rule_from_row
 from queuectl.core.queue_spec import MAX_CONCURRENCY, check_reason, read_changes
 from queuectl.core.schedules import (
@@ -20,6 +22,7 @@ from queuectl.core.schedules import (
     check_rules,
     schedule_from_row,
 )
+from queuectl.core.stdin import check_input
 from queuectl.core.tables import (
     ATTEMPTS,
     CONFIG,
@@ -42,14 +45,17 @@ if TYPE_CHECKING:
 _PLAIN = ("id", "queue", "priority", "max_retries", "backoff_strategy", "cwd")
 _NESTED = ("argv", "env")  # JSON within the row
 _CONDITIONS = {"needs": "needs", "unique_key": "unique_key", "job_group": "group"}  # column: field
-_RULES = ("retry_on", "no_retry_on", "ok_codes", "memory", "cpu_time", "files", "processes", "nice")
+_RULES = (
+    *("retry_on", "no_retry_on", "ok_codes", "memory", "cpu_time", "files", "processes", "nice"),
+    "timeout_percent",
+)
 _OF_QUEUES = ("concurrency", "rate", "burst", "max_retries", "backoff_strategy", "backoff_base")
 _DEFAULTS = Defaults(now=0)
 _MOST = 2**63 - 1
 _AGAIN = "correct it, or export the queue again"
 
 
-def check_row(table: Table, row: Row, settings: dict[str, str]) -> None:
+def check_row(table: Table, row: Row, settings: dict[str, str], *, running: bool = False) -> None:
     """Refuse what nobody could work with. Settings are collected: they make sense only together."""
     fields = dict(zip(table.names, row, strict=True))
     if table is CONFIG:
@@ -57,8 +63,17 @@ def check_row(table: Table, row: Row, settings: dict[str, str]) -> None:
         if name.startswith("_"):
             raise InvalidInput(f"{name[:60]!r} is no setting", "delete this line")
         settings[name] = str(fields["value"])
-    else:
-        _CHECKS[table.name](fields)
+        return
+    if (
+        table is JOBS
+        and not running
+        and (fields["state"] == states.PROCESSING or fields["claim"] is not None)
+    ):
+        raise InvalidInput(
+            "the job belongs to a worker",
+            "that worker does not come along: queuectl restore takes care of it",
+        )
+    _CHECKS[table.name](fields)
 
 
 def _check_job(fields: Mapping[str, object]) -> None:
@@ -66,8 +81,6 @@ def _check_job(fields: Mapping[str, object]) -> None:
     state = fields["state"]
     if state not in states.ALL:
         raise InvalidInput(f"unknown state {str(state)[:40]!r}", "choose one of " + ", ".join(states.ALL))
-    if state == states.PROCESSING or fields["claim"] is not None:
-        raise InvalidInput("the job belongs to a worker", "that worker does not come along; make it pending")
     job = NewJob("", 0)
     check_command(fields["command"])
     for name in _PLAIN:
@@ -76,7 +89,11 @@ def _check_job(fields: Mapping[str, object]) -> None:
     for name in _NESTED:
         text = fields[name]
         if text is not None:
-            SETTERS[name](job, _nested(name, str(text)), _DEFAULTS)
+            value = _nested(name, str(text))
+            if name == "env" and fields["about"] is not None and isinstance(value, dict):
+                # What a notification is told, by names that no other job may have.
+                value = {key: one for key, one in value.items() if key not in VARIABLES}
+            SETTERS[name](job, value, _DEFAULTS)
     tags = fields["tags"]
     if tags is not None:
         words = str(tags)
@@ -98,12 +115,31 @@ def _check_conditions(fields: Mapping[str, object], job: NewJob) -> None:
     for name in ("held", "unmet"):
         _check_mark(fields, name)
     _check_range(fields, "waits", 1, 1_000_000)
+    _check_notices(fields)
     _check_range(fields, "progress", 0, 100)
     if fields["schedule"] is not None:
         check_name(fields["schedule"])
     reasons = (fields["held"], fields["waits"], fields["job_group"])
     if fields["state"] == states.BLOCKED and reasons == (None, None, None):
         raise InvalidInput("the job is blocked, but by nothing", "make it pending, or set held to 1")
+
+
+def _check_notices(fields: Mapping[str, object]) -> None:
+    _check_rule(fields)
+    if fields["about"] is not None:
+        check_id(fields["about"], "about")
+    elif fields["input"] is not None:
+        check_input(fields["input"])
+
+
+def _check_rule(fields: Mapping[str, object]) -> None:
+    """Of a job or a queue. It must be what we would have stored ourselves."""
+    if fields["notify"] is None:
+        return
+    rule = read_rule(str(fields["notify"]))
+    said = changed(None, **rule.to_dict())
+    if said != fields["notify"]:
+        raise InvalidInput(f"notify must be written {said!r}" if said else "notify says nothing", _AGAIN)
 
 
 def _check_rules(text: str, job: NewJob) -> None:
@@ -145,6 +181,7 @@ def _check_queue(fields: Mapping[str, object]) -> None:
     _check_range(fields, "retry_delay", 0)
     _check_mark(fields, "draining")
     check_reason(fields["pause_reason"])
+    _check_rule(fields)
 
 
 def _check_group(fields: Mapping[str, object]) -> None:

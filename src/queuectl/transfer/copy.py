@@ -50,7 +50,7 @@ class Copy:
     def run(self, *, resume: bool = False, restart: bool = False) -> Copied:
         """Copy all that is missing in the target, and compare both sides."""
         rules.refuse_activity(self.source, self._living, what="the source")
-        rules.refuse_activity(self.target, self._living, what="the target")
+        rules.refuse_activity(self.target, self._living, what=rules.TARGET)
         resumed = self._prepare(resume=resume, restart=restart)
         self._mark()
         self._copy_tables()

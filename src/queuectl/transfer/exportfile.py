@@ -36,8 +36,10 @@ class ExportFile:
         self.seals: Seals = {}
         self.settings: dict[str, str] = {}
 
-    def check(self, done: Tally, *, edited: bool) -> None:
-        """Read all of it, and refuse what is not a whole and valid export. `edited`: checksums may differ."""
+    def check(self, done: Tally, *, edited: bool, running: bool = False) -> None:
+        """Read all of it, and refuse what is not a whole and valid export. `edited`: checksums may differ;
+        `running`: jobs may belong to a worker, as in a backup.
+        """
         sealers = {table.name: Sealer(table) for table in TABLES}
         last: dict[str, Row] = {}
         end: Mapping[str, object] = {}
@@ -48,7 +50,7 @@ class ExportFile:
                 continue
             try:
                 row = table.decode(content)
-                check_row(table, row, self.settings)
+                check_row(table, row, self.settings, running=running)
                 _refuse_disorder(table, row, last)
             except InvalidInput as error:
                 error.message = f"line {number}: {error.message}"

@@ -21,12 +21,17 @@ if TYPE_CHECKING:
 
 
 def check_file(
-    file: BinaryIO, *, edited: bool, parse: Callable[[Mapping[str, str]], object], progress: Progress
+    file: BinaryIO,
+    *,
+    edited: bool,
+    parse: Callable[[Mapping[str, str]], object],
+    progress: Progress,
+    running: bool = False,
 ) -> ExportFile:
     """Read it to its end before anything is stored. `parse` refuses settings that make no sense."""
     size = file.seek(0, 2)
     found = ExportFile(file)
-    found.check(Tally("bytes checked", size, progress), edited=edited)
+    found.check(Tally("bytes checked", size, progress), edited=edited, running=running)
     try:
         parse(found.settings)
     except InvalidInput as error:
@@ -37,7 +42,7 @@ def check_file(
 
 def load(found: ExportFile, target: Store, *, living: Living, progress: Progress) -> Seals:
     """Store all of it; what was stored is compared with the file before it is committed."""
-    rules.refuse_activity(target, living, what="the target")
+    rules.refuse_activity(target, living, what=rules.TARGET)
 
     def refuse_content() -> None:
         rules.refuse_content(target, "import into an empty place: --db")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from shlex import quote
 
 from queuectl import system
 from queuectl.core.states import PROCESSING
@@ -27,23 +28,27 @@ if TYPE_CHECKING:
 # Among the settings, where every store has a place for it. No setting begins so.
 MARK = "_copy"
 
+TARGET = "the target"
+
 
 def refuse_activity(store: Store, living: Living, *, what: str) -> None:
     """A queue that somebody works on cannot be taken as a whole."""
+    # Of the two of a copy, --db names the source: who is told to stop workers must not stop those.
+    queuectl = f"queuectl --db {quote(store.location.shown)}" if what == TARGET else "queuectl"
     workers = living(store)
     if workers:
         count = "a worker is" if len(workers) == 1 else f"{len(workers)} workers are"
         away = any(worker.host != system.hostname() for worker in workers)
         raise Refused(
             f"{count} active on {what} ({store.location.shown})",
-            "first: queuectl worker stop" + (" --everywhere" if away else ""),
+            f"first: {queuectl} worker stop" + (" --everywhere" if away else ""),
         )
     running = store.count(JobFilter(states=(PROCESSING,)))
     if running:
         count = "a job is" if running == 1 else f"{running:,} jobs are"
         raise Refused(
             f"{count} still processing on {what} ({store.location.shown})",
-            "queuectl worker stop frees the jobs of workers that have died",
+            f"{queuectl} worker stop frees the jobs of workers that have died",
         )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from queuectl.core.durations import format_age, format_duration
+from queuectl.core.durations import format_age
+from queuectl.core.estimates import roughly
 from queuectl.core.job import plain_number
 from queuectl.core.states import PROCESSING
 from queuectl.overview import Overview
@@ -113,10 +114,8 @@ def take_picture(queue: Queue, wanted: Wanted, clean: Clean) -> Picture:
 
 def _rate(numbers: Overview) -> str:
     rate = plain_number(round(numbers.per_minute, 1 if numbers.per_minute < 100 else None))
-    if numbers.drain_ms is None:
-        return f"{rate:,}/min"
-    whole = max(numbers.drain_ms // 1000, 1) * 1000
-    return f"{rate:,}/min, done in ~{format_age(whole) if whole >= 600_000 else format_duration(whole)}"
+    estimate = numbers.estimate
+    return f"{rate:,}/min" if estimate.ms is None else f"{rate:,}/min, done in ~{roughly(estimate.ms)}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -20,8 +20,8 @@ class Bookkeeper:
 
     def __call__(self, store: Store, settings: Settings, now: int) -> None:  # noqa: ARG002
         minute = now // _SAMPLE_MS
-        if self._minute is not None and minute != self._minute:
-            store.history().sample(now)
+        if self._minute is not None and minute != self._minute and store.history().sample(now):
+            store.runtimes().prune()  # of all workers, the one that was first does it
         self._minute = minute
         if self._tidy_at is None:
             self._tidy_at = now + _TIDY_MS

@@ -1,4 +1,7 @@
-"""Retention: deletes jobs that ended longer ago than the settings allow, in small transactions."""
+"""Retention of jobs: deletes ended ones that are older, or more, than the settings allow, a few at a time.
+
+Their output alone is left to `trimmer`.
+"""
 
 from __future__ import annotations
 
@@ -24,22 +27,24 @@ class Purger:
 
     def __call__(self, store: Store, settings: Settings, now: int) -> None:
         keep = {
-            states.COMPLETED: settings.keep_completed,
-            states.CANCELLED: settings.keep_cancelled,
-            states.DEAD: settings.keep_dead,
+            states.COMPLETED: (settings.keep_completed, settings.keep_completed_count),
+            states.CANCELLED: (settings.keep_cancelled, settings.keep_cancelled_count),
+            states.DEAD: (settings.keep_dead, settings.keep_dead_count),
         }
         # Earlier than it could have been set: the clock went back.
-        if self._next - _EVERY_MS <= now < self._next or not any(keep.values()):
+        if self._next - _EVERY_MS <= now < self._next or not any(map(any, keep.values())):
             return
         self._next = now + _EVERY_MS
-        for state, age in keep.items():
+        for state, (age, number) in keep.items():
             if age is not None:
-                self._purge(store, state, now - age)
+                self._purge(store, state, before=now - age)
+            if number is not None:
+                self._purge(store, state, keep=number)
 
-    def _purge(self, store: Store, state: str, before: int) -> None:
+    def _purge(self, store: Store, state: str, *, before: int | None = None, keep: int = 0) -> None:
         total = 0
         for _ in range(_CHUNKS):
-            count, logs = store.purge(state, before, limit=_CHUNK)
+            count, logs = store.purge(state, before, limit=_CHUNK, keep=keep)
             for name in logs:
                 delete_log(store.location.logs_dir, name)
             total += count

@@ -12,6 +12,7 @@ from queuectl import doorbell, system
 from queuectl.core import outcome as kinds
 from queuectl.core.lifecycle import decide
 from queuectl.core.outcome import Outcome
+from queuectl.core.times import iso
 from queuectl.events import emit
 from queuectl.failpoints import failpoint
 from queuectl.logfiles import log_name
@@ -122,7 +123,7 @@ def _verdict(job: Job, started: dict[int, Started] | None, worker: Worker, store
     if started is not None and job.seq not in started:
         return Outcome(kinds.UNSTARTED, finished_at=now)
     outcome = Outcome(kinds.LOST, started_at=job.started_at, finished_at=now)
-    outcome.error = f"its worker {worker.id} died"
+    outcome.error = _what_is_known(worker)
     if not _was_here(worker):
         return outcome
     name = log_name(job.seq, job.runs)
@@ -132,6 +133,16 @@ def _verdict(job: Job, started: dict[int, Started] | None, worker: Worker, store
     except FileNotFoundError:
         pass
     return outcome
+
+
+def _what_is_known(worker: Worker) -> str:
+    """Its row goes away with the rescue: who was lost, and when it was last seen, is kept here alone."""
+    seen = f"last seen {iso(worker.seen_at)}"
+    if _was_here(worker):
+        return f"its worker {worker.id} died, {seen}"
+    if worker.host == system.hostname():
+        return f"its machine was started anew; worker {worker.id}, {seen}, went with it"
+    return f"its worker {worker.id} was not heard of any more from {worker.host}, {seen}"
 
 
 def _started(path: str, worker: Worker) -> dict[int, Started] | None:

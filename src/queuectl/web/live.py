@@ -26,7 +26,8 @@ _STATS_EVERY = 0.5  # at most, while much happens
 _CHANGED_EVERY = 1.0
 _AGES_EVERY = 5.0  # at least: how long the oldest waits changes by itself
 _MAYBE_EVERY = 5.0  # on a server that does not tell
-_BY_ITSELF = ("oldest_waiting_seconds", "throughput_per_minute", "drain_seconds")  # change with the time
+_FORESEEN = ("eta_seconds", "eta")
+_BY_ITSELF = ("oldest_waiting_seconds", "throughput_per_minute", "drain_seconds", *_FORESEEN)  # with the time
 _MOST_WAITING = 512 * 1024  # bytes of output that a page has not taken yet
 
 
@@ -172,6 +173,7 @@ class _Look:
         self._seen: int | None = None
         self._counted = 0.0
         self._stats: dict[str | None, dict[str, object]] = {}
+        self._foreseen: dict[str | None, tuple[float, dict[str, object]]] = {}
         self._stale = True  # something was written since they were counted
         self._knows = not queue.store.location.shared
         self._noticed: float | None = None  # when something was written
@@ -208,12 +210,22 @@ class _Look:
         if now - self._counted >= (_STATS_EVERY if self._stale else _AGES_EVERY):
             self._stats = {}
             self._counted, self._stale = now, False
-        counted = {name: self._stats.get(name) or stats_document(self._queue, name) for name in names}
+        counted = {name: self._stats.get(name) or self._document(name, now) for name in names}
         self._stats = counted
         for page in pages:
             if page.stats != counted[page.queue]:
                 page.stats = counted[page.queue]
                 page.put("stats", page.stats)
+
+    def _document(self, name: str | None, now: float) -> dict[str, object]:
+        """The counts are new; when all will be done is worked out less often, as it reads more."""
+        at, foreseen = self._foreseen.get(name, (now, None))
+        if now - at >= _AGES_EVERY:
+            foreseen = None
+        document = stats_document(self._queue, name, foreseen)
+        if foreseen is None:
+            self._foreseen[name] = now, {field: document[field] for field in _FORESEEN}
+        return document
 
 
 def _lasting(stats: dict[str, object]) -> dict[str, object]:

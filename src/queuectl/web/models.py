@@ -37,6 +37,7 @@ class Problem(Open):
 
 class Job(Open):
     id: str
+    number: int
     command: str
     argv: list[str] | None
     queue: str
@@ -60,6 +61,16 @@ class Job(Open):
     worker_id: str | None
 
 
+class Death(Open):
+    """How an attempt that failed has died, in words."""
+
+    cause: str
+    text: str
+    hint: str | None
+    used: str | None
+    stderr: list[str]
+
+
 class Attempt(Open):
     attempt: int
     started_at: str | None
@@ -71,8 +82,13 @@ class Attempt(Open):
     error: str | None
 
 
+class ReportedAttempt(Attempt):
+    report: Death | None
+
+
 class JobDocument(Job):
-    history: list[Attempt]
+    usual_seconds: float | None
+    history: list[ReportedAttempt]
     command_line: str
 
 
@@ -208,6 +224,13 @@ class Setting(Open):
     origin: str
 
 
+class Foresight(Open):
+    by: Literal["commands", "queues", "mixed", "throughput"] | None
+    known_percent: int | None
+    not_served: int
+    paused: int
+
+
 class Stats(Open):
     jobs: dict[str, int]
     total: int
@@ -216,6 +239,8 @@ class Stats(Open):
     oldest_waiting_seconds: float | None
     throughput_per_minute: float
     drain_seconds: float | None
+    eta_seconds: float | None
+    eta: Foresight
     failed_last_hour: int
     completed_last_hour: int
     paused_queues: list[str]
@@ -265,7 +290,12 @@ _KINDS: dict[str, dict[str, Any]] = {
     **dict.fromkeys(
         ("max_retries", "max_attempts", "max_tries", "group_limit", "files", "processes"), _COUNT
     ),
-    **dict.fromkeys(("timeout", "delay", "backoff_max", "retry_delay", "cpu_time"), _SPAN),
+    **dict.fromkeys(("delay", "backoff_max", "retry_delay", "cpu_time"), _SPAN),
+    "timeout": {
+        "type": ["string", "number"],
+        "description": "seconds, or like 10m; 300%: of its usual run time",
+    },
+    "timeout_percent": {"type": ["string", "integer"], "description": "of its usual run time, once known"},
     **dict.fromkeys(("tags", "after", "depends_on", "after_any", "after_fail"), _LIST),
     **dict.fromkeys(("retry_on", "no_retry_on", "ok_codes"), _CODES),
     "memory": {"type": ["string", "integer"], "description": "bytes, or like 512M"},
@@ -276,6 +306,9 @@ _KINDS: dict[str, dict[str, Any]] = {
     "backoff_base": {"type": "number"},
     "env": {"type": "object", "additionalProperties": _TEXT},
     "hold": {"type": "boolean"},
+    "notify": {**_TEXT, "description": "a command that is told of its end, or none"},
+    "notify_on": {**_LIST, "description": "of which ends: completed, dead, cancelled, any"},
+    "input": {**_TEXT, "description": "what its command reads"},
 }
 
 
@@ -323,7 +356,7 @@ ACTION = _object(
 PAUSE = _object({"reason": _nullable(_TEXT), "until": _nullable(_TEXT)})
 RULES = (
     *("concurrency", "rate", "burst", "timeout", "max_retries"),
-    *("backoff_strategy", "backoff_base", "backoff_max", "retry_delay"),
+    *("backoff_strategy", "backoff_base", "backoff_max", "retry_delay", "notify", "notify_on"),
 )
 QUEUE_RULES = _object({name: {} for name in RULES})
 SCHEDULE = _object(

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Request
 from fastapi.responses import JSONResponse, Response
 
 from queuectl import queues, schedules
-from queuectl.app import living_workers
+from queuectl.app import workers_at_work
 from queuectl.config.sources import find_key
 from queuectl.core.durations import parse_duration
 from queuectl.core.queue_spec import read_changes
@@ -175,7 +175,7 @@ def trigger_schedule(pool: FromPool, name: Name) -> JSONResponse:
 def list_workers(pool: FromPool) -> JSONResponse:
     """The workers that live, on every machine."""
     with pool.queue() as queue:
-        return JSONResponse({"workers": [worker_document(one) for one in living_workers(queue.store)]})
+        return JSONResponse({"workers": [worker_document(one) for one in workers_at_work(queue.store)]})
 
 
 @router.post("/workers/{id}/drain", tags=["workers"], **models.gives(models.Worker))

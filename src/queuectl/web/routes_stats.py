@@ -27,10 +27,15 @@ def stats(pool: FromPool, queue: QueueName = None) -> JSONResponse:
         return JSONResponse(stats_document(opened, queue))
 
 
-def stats_document(queue: Queue, name: str | None) -> dict[str, object]:
+def stats_document(
+    queue: Queue, name: str | None, foreseen: dict[str, object] | None = None
+) -> dict[str, object]:
+    """`foreseen`: the estimate of a moment ago, from who asks all the time and need not pay for another."""
+    overview = Overview(queue, name)
     ended = queue.stats(window_ms=_HOUR_MS, queue=name).finished_recently
     return {
-        **Overview(queue, name).to_dict(),
+        **overview.to_dict(),
+        **(foreseen or overview.estimate.to_dict()),
         "failed_last_hour": ended[states.DEAD],
         "completed_last_hour": ended[states.COMPLETED],
         "version": __version__,

@@ -114,7 +114,7 @@ class Cgroups:
 
 def find(wanted: frozenset[str], proc: str = "/proc") -> Cgroups:
     """The place for cgroups of commands with at least one of the wanted controllers, or Unavailable."""
-    base = _base(own_cgroup(_read_or_nothing(f"{proc}/self/cgroup"), _mounts(proc)))
+    base = _base(own_place(proc))
     try:
         offered = frozenset(_read(os.path.join(base, "cgroup.controllers")).split()) & wanted
     except OSError as error:
@@ -130,6 +130,11 @@ def find(wanted: frozenset[str], proc: str = "/proc") -> Cgroups:
         return Cgroups(base, offered)
     except OSError as error:
         raise Unavailable(f"{error.filename or base}: {error.strerror}") from None
+
+
+def own_place(proc: str = "/proc") -> str:
+    """The directory of the cgroup that we are in."""
+    return own_cgroup(_read_or_nothing(f"{proc}/self/cgroup"), _mounts(proc))
 
 
 def own_cgroup(membership: str, mounts: list[tuple[str, str]]) -> str:

@@ -10,14 +10,17 @@ import os
 
 from queuectl import system
 from queuectl.core import outcome as kinds
+from queuectl.core.durations import format_duration
 from queuectl.core.exit_codes import EX_TEMPFAIL
+from queuectl.core.job import PERCENT
 from queuectl.core.outcome import Outcome
 from queuectl.failpoints import failpoint
 from queuectl.system.poller import READABLE
 from queuectl.worker.child import NEVER, Child
+from queuectl.worker.evidence import KernelKills, add_evidence
 from queuectl.worker.output import Output
 from queuectl.worker.retry_after import SWEEP_EVERY
-from queuectl.worker.spawn import CannotStart
+from queuectl.worker.spawn import CannotEnter, CannotStart
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,6 +85,7 @@ class Executor:
         self._share_output = location.shared
         self._children: dict[int, Child] = {}
         self._by_fd: dict[int, Child] = {}
+        self._kills = KernelKills()
         self.next_time = NEVER  # when on_time wants to be called
 
     def __len__(self) -> int:
@@ -107,7 +111,8 @@ class Executor:
             if error.errno in _SHORTAGES:
                 self._ledger.clear(index)
                 raise Shortage(os.strerror(error.errno)) from None
-            why = f"cannot start {error.filename or 'the command'}: {error.strerror}"
+            cannot = kinds.CANNOT_ENTER if isinstance(error, CannotEnter) else "cannot start"
+            why = f"{cannot} {error.filename or 'the command'}: {error.strerror}"
             return Ended(job, self._not_started(why), index, 0.0)
         except CannotStart as error:
             self._give_pieces(job)
@@ -118,6 +123,8 @@ class Executor:
         child = Child(job, pid, launch.pipes, self._make_output, index)
         child.confinement = launch.confinement
         child.began = now
+        if now >= self._kills.next_look:
+            self._kills.look(now)
         child.started_at = self._clock.now()
         timeout = job.timeout if job.timeout is not None else self.settings.job_timeout
         if timeout is not None:
@@ -204,6 +211,8 @@ class Executor:
     def on_time(self) -> list[Child]:
         """Timeouts, kill ladders, live output: whatever is due now."""
         now = self._clock.monotonic()
+        if self._children and now >= self._kills.next_look:
+            self._kills.look(now)
         if now < self.next_time:
             return []
         ended = []
@@ -223,7 +232,12 @@ class Executor:
         return ended
 
     def _time_out(self, child: Child, now: float) -> None:
-        child.stop(kinds.TIMEOUT, f"timed out after {now - child.began:.1f} s", self.kill_grace, now)
+        why = f"timed out after {now - child.began:.1f} s"
+        usual = child.job.usual_ms
+        if usual is not None:
+            limit, usually = format_duration(child.job.timeout or 0), format_duration(usual)
+            why = f"{why} (limit {limit}: {child.job.rule(PERCENT)}% of its usual {usually})"
+        child.stop(kinds.TIMEOUT, why, self.kill_grace, now)
 
     @property
     def kill_grace(self) -> float:
@@ -251,6 +265,9 @@ class Executor:
     def running(self) -> list[Job]:
         return [child.job for child in self._children.values()]
 
+    def close(self) -> None:
+        self._kills.close()
+
     def conclude(self, child: Child) -> Ended:
         """Read the rest of its output and say how it ended."""
         child.drain(child.ended_at)
@@ -260,6 +277,8 @@ class Executor:
         child.close()
         failpoint("run.reaped")
         outcome = child.outcome()
+        if outcome.kind == kinds.FAILED:
+            add_evidence(child.job, outcome, self._kills)
         if outcome.exit_code == EX_TEMPFAIL:
             self._heed_retry_after(child.job, outcome)
         if self._launcher.retry_files.issued >= SWEEP_EVERY:

@@ -150,6 +150,7 @@ class Heart(threading.Thread):
             # Counted from the beginning: the store may have taken its time to answer.
             self.confirmed = began
         settings = self._settings(store)
+        store.follow(settings)
         back, self._failing = self._failing, False  # the loop waits for it if it was cut off
         if back or orders.control or orders.cancel or _differ(settings, self.settings):
             self.orders, self.settings = orders, settings

@@ -12,6 +12,7 @@ import os
 from queuectl import system
 from queuectl.worker import retry_after
 from queuectl.worker.expendable import Expendable
+from queuectl.worker.nameless import nameless
 from queuectl.worker.pipes import Pipes
 from queuectl.worker.spawn import CannotStart, candidates, make_spawner
 
@@ -39,7 +40,17 @@ def _damaged(error: Exception) -> CannotStart:
 class Launch:
     """A command that is ready to be started."""
 
-    __slots__ = ("argv", "candidates", "confinement", "environment", "job", "keep", "pipes", "program")
+    __slots__ = (
+        "argv",
+        "candidates",
+        "confinement",
+        "environment",
+        "job",
+        "keep",
+        "pipes",
+        "program",
+        "stdin",
+    )
 
     def __init__(self, job: Job, program: str, argv: list[bytes], environment: list[bytes]) -> None:
         self.job = job
@@ -50,11 +61,15 @@ class Launch:
         self.keep: tuple[int, ...] = ()  # descriptors that the program inherits beyond the usual three
         self.confinement: Confinement | None = None
         self.pipes = Pipes()
+        self.stdin: int | None = None  # a file of its own to read; None: nothing
 
     def started(self) -> None:
         """What the program has inherited is its alone."""
         for fd in self.keep:
             os.close(fd)
+        if self.stdin is not None:
+            os.close(self.stdin)
+            self.stdin = None
 
     def discard(self) -> None:
         self.started()
@@ -119,6 +134,8 @@ class Launcher:
     def _spawn(self, launch: Launch) -> int:
         job = launch.job
         try:
+            if job.input is not None:
+                launch.stdin = nameless("queuectl-input", job.input.encode())
             if job.rules is not None:
                 self._confine(launch)
             with self._expendable:

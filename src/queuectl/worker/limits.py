@@ -14,6 +14,7 @@ import sys
 
 from queuectl.worker import cgroups
 from queuectl.worker.confinement import Confinement, show
+from queuectl.worker.nameless import nameless
 from queuectl.worker.spawn import CannotStart
 
 TYPE_CHECKING = False
@@ -34,13 +35,21 @@ NAMES = (
 _SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "confine.py")
 _CONTROLLERS = {"memory": "memory", "processes": "pids"}
 _INITIAL_USERS = ["0", "0", "4294967295"]  # the map of a user namespace that is none
+_NICE, _AMOUNTS = range(-20, 20), range(1, 2**63)
 _EXEMPT = 1 << 24 | 1 << 21  # CAP_SYS_RESOURCE, CAP_SYS_ADMIN
 
 
 def limits_of(job: Job) -> dict[str, int]:
-    """Those that the job has, by name; memory in bytes, cpu_time in milliseconds."""
+    """Those that the job has, by name; memory in bytes, cpu_time in milliseconds. ValueError: damaged."""
     rules = json.loads(job.rules) if job.rules else {}
-    return {name: rules[name] for name in NAMES if rules.get(name) is not None}
+    limits = {name: rules[name] for name in NAMES if rules.get(name) is not None}
+    for name, value in limits.items():
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ValueError(f"{name} is not a number")
+        # To the system, -1 and its like mean that there is no limit.
+        if value not in (_NICE if name == "nice" else _AMOUNTS):
+            raise ValueError(f"{name} cannot be {value}")
+    return limits
 
 
 class Confiner:
@@ -66,7 +75,9 @@ class Confiner:
         try:
             if group is not None:
                 steps.insert(0, f"cgroup join {group.entrance}")
-            plan_fd = _file(_spell(steps, launch.candidates, launch.argv, launch.environment))
+            plan_fd = nameless(
+                "queuectl-limits", _spell(steps, launch.candidates, launch.argv, launch.environment)
+            )
             try:
                 told, report = os.pipe()
             except OSError:
@@ -193,22 +204,3 @@ def _spell(steps: list[str], *lists: Sequence[bytes]) -> bytes:
     """Lists of words as `confine` reads them. No word holds a NUL; a mark before each tells it from none."""
     words = ([os.fsencode(step) for step in steps], *lists)
     return b"\0\0".join(b"\0".join(b"." + word for word in part) for part in words)
-
-
-def _file(data: bytes) -> int:
-    """A file without a name that holds the data, ready to be read."""
-    if hasattr(os, "memfd_create"):
-        fd = os.memfd_create("queuectl-limits", os.MFD_CLOEXEC)
-    else:
-        import tempfile
-
-        with tempfile.TemporaryFile() as file:
-            fd = os.dup(file.fileno())
-    try:
-        with open(fd, "wb", closefd=False) as file:
-            file.write(data)
-        os.lseek(fd, 0, os.SEEK_SET)
-    except BaseException:
-        os.close(fd)
-        raise
-    return fd

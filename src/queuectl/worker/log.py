@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from queuectl.clock import Clock
     from queuectl.core.job import Job
     from queuectl.core.lifecycle import Report
-
+    from queuectl.worker.logfile import SharedLog
 
 _STDERR = 2
 
@@ -22,9 +22,10 @@ _STDERR = 2
 class Log:
     """Subscribes to events; one line each on stderr, in text that no command or id can forge."""
 
-    def __init__(self, clock: Clock, *, verbose: bool) -> None:
+    def __init__(self, clock: Clock, *, verbose: bool, file: SharedLog | None = None) -> None:
         self._clock = clock
         self._verbose = verbose
+        self._file = file  # what is behind our stderr, if that is ours
 
     def __call__(self, name: str, fields: dict[str, object]) -> None:
         if name == "job.ended":
@@ -33,8 +34,12 @@ class Log:
             line = _LINES.get(name, "").format(**fields) or None
         if line:
             safe = line.encode("unicode_escape").decode() if not line.isprintable() else line
+            text = f"{iso(self._clock.now())} {safe}\n".encode()
             try:
-                os.write(_STDERR, f"{iso(self._clock.now())} {safe}\n".encode())
+                if self._file is None:
+                    os.write(_STDERR, text)
+                else:
+                    self._file.write(text)
             except OSError:
                 pass  # a full disk, a closed pipe: nobody reads it, and jobs matter more
 
@@ -74,4 +79,5 @@ _LINES = {
     "tracing.unavailable": "tracing is configured but cannot be done: {reason}",
     "tracing.failed": "traces cannot be exported: {error}",
     "upkeep.purged": "{jobs} old {state} job(s) deleted",
+    "upkeep.trimmed": "the output of {attempts} old attempt(s) was dropped (keep-output)",
 }

@@ -16,6 +16,7 @@ from queuectl.system.poller import READABLE, make_poller
 from queuectl.worker.child import NEVER
 from queuectl.worker.executor import Ended, Executor, Shortage, TooLate
 from queuectl.worker.fence import Fence
+from queuectl.worker.pulse import Pulse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Loop:
         lifeline: int | None = None,
         interrupted: Callable[[], None] | None = None,
         longest_wait: float = 0.0,
+        pulse: Pulse | None = None,
     ) -> None:
         self._store = store
         self._desk = desk
@@ -61,6 +63,7 @@ class Loop:
         self._join = join
         self._lifeline = lifeline  # a pipe that ends when our supervisor does
         self._interrupted = interrupted  # called at a stop signal instead of stopping
+        self._pulse = pulse or Pulse(clock)  # signs of life, for whoever started us
         self._fence = Fence(heart, longest_wait)
         self._hints: tuple[int, int] | None = None  # the store's own bell, if it has one
         self._stopping: str | None = None  # drain, then now
@@ -276,7 +279,10 @@ class Loop:
         until = min(until, self._conclude_at())
         if len(self._executor) and not self._desk.cut_off:
             until = min(until, self._fence.at)
-        return until - self._clock.monotonic()
+        now = self._clock.monotonic()
+        if now >= self._pulse.next_at:
+            self._pulse.beat(now, f"{len(self._executor)} of {self._me.concurrency} slot(s) busy")
+        return min(until, self._pulse.next_at) - now
 
     def _report(self, attempt: Ended) -> None:
         self._desk.pace.learn(attempt.seconds)
@@ -321,6 +327,7 @@ class Loop:
             raise WorkerFenced(f"worker {self._me.id} was declared dead")
         self._desk.settings = self._executor.settings = heart.settings
         self._launcher.shell = heart.settings.shell
+        self._store.follow(heart.settings)
         self._obey_signals()
         if self._over or heart.settings.shutdown:
             self.stop()
@@ -347,14 +354,20 @@ class Loop:
     def stop(self, *, now: bool = False, grace_ms: int | None = None) -> None:
         """Stop claiming; let running jobs finish for the grace time (none if `now`), then end them."""
         wanted = "now" if now else "drain"
+        grace = self._heart.settings.stop_grace if grace_ms is None else grace_ms
+        wait = 0.0 if now else grace / 1000
         if self._stopping not in ("now", wanted):
-            emit("worker.stopping", worker=self._me.id, how=wanted, running=len(self._executor))
+            emit(
+                "worker.stopping",
+                worker=self._me.id,
+                how=wanted,
+                running=len(self._executor),
+                grace=wait + self._executor.kill_grace,
+            )
             self._stopping = wanted
             self._desk.closed = True
             self._desk.give_back()
             failpoint("shutdown.asked")
-        grace = self._heart.settings.stop_grace if grace_ms is None else grace_ms
-        wait = 0.0 if now else grace / 1000
         # The most urgent of several requests counts; a heartbeat that repeats one gives no more time.
         self._stop_at = min(self._stop_at, self._clock.monotonic() + wait)
 
@@ -389,6 +402,7 @@ class Loop:
         self._end_all("its worker was declared dead")
         self._me.close()
         self._poll.close()
+        self._executor.close()
         self._enter()
 
     def _end_all(self, error: str) -> None:
@@ -416,5 +430,6 @@ class Loop:
         self._me.close()
         failpoint("shutdown.left")
         self._poll.close()
+        self._executor.close()
         self._launcher.close()
         emit("worker.stopped", worker=self._me.id)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import threading
 
 from queuectl.core.measures import RUN, WAIT, class_of, kind_of_class, sum_kind
-from queuectl.core.outcome import UNSTARTED
+from queuectl.core.outcome import SUCCEEDED, UNSTARTED
+from queuectl.core.runtimes import class_of_run, digest_of
 from queuectl.events import subscribe
 
 TYPE_CHECKING = False
@@ -16,11 +17,15 @@ if TYPE_CHECKING:
     from queuectl.config.settings import Settings
     from queuectl.core.job import Job
     from queuectl.core.lifecycle import Report
+    from queuectl.core.outcome import Outcome
     from queuectl.store.api import Store
+
+    Command = tuple[str, str | None, str | None]  # line, argv, directory
 
 RESCUED, STALE, STORE_ERRORS = "rescued", "stale", "store errors"
 OF_ALL = "-"  # what belongs to no queue: none can have this name
 _EVERY_MS = 5_000
+_MOST_RUNS = 400  # commands and classes between two times: who runs more different ones learns of some
 
 
 class Measures:
@@ -29,6 +34,7 @@ class Measures:
     def __init__(self) -> None:
         self._lock = threading.Lock()  # the loop measures, the heart stores
         self._amounts: dict[tuple[str, str], int] = {}
+        self._runs: dict[tuple[Command, int], int] = {}  # successes, by class of duration
         self._next = 0
         self._leave = subscribe(self._hear)
 
@@ -51,7 +57,12 @@ class Measures:
         run = max(outcome.finished_at - outcome.started_at, 0)
         wait = max(outcome.started_at - max(job.run_at, job.created_at), 0)
         queue = job.queue
+        # As it is: its digest is made when it is stored, and not on the loop.
+        ran = ((job.command, job.argv, job.cwd), class_of_run(run)) if _teaches(outcome) else None
         with self._lock:
+            runs = self._runs
+            if ran is not None and (ran in runs or len(runs) < _MOST_RUNS):
+                runs[ran] = runs.get(ran, 0) + 1
             amounts = self._amounts
             for what, ms in ((WAIT, wait), (RUN, run)):
                 key = queue, kind_of_class(what, class_of(ms))
@@ -72,12 +83,27 @@ class Measures:
         """Store what there is."""
         with self._lock:
             amounts, self._amounts = self._amounts, {}
+            runs, self._runs = self._runs, {}
         if not amounts:
             return
         try:
-            store.history().measured([(*key, amount) for key, amount in amounts.items()], now)
+            store.history().measured(
+                [(*key, amount) for key, amount in amounts.items()], now, _digested(runs)
+            )
         except BaseException:
             with self._lock:  # for the next time
                 for key, amount in amounts.items():
                     self._amounts[key] = self._amounts.get(key, 0) + amount
+                for command, jobs in runs.items():
+                    if command in self._runs or len(self._runs) < _MOST_RUNS:
+                        self._runs[command] = self._runs.get(command, 0) + jobs
             raise
+
+
+def _digested(runs: dict[tuple[Command, int], int]) -> dict[tuple[str, int], int]:
+    return {(digest_of(*command), number): jobs for (command, number), jobs in runs.items()}
+
+
+def _teaches(outcome: Outcome) -> bool:
+    """Only successes tell how long a command takes: a failure is over sooner, a timeout is our own doing."""
+    return outcome.kind == SUCCEEDED

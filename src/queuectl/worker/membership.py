@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from queuectl import system
+from queuectl import __version__, system
 from queuectl.core.dealing import spell_queues
 from queuectl.doorbell import Bell
 from queuectl.store.messages import Worker
@@ -63,6 +63,7 @@ class Membership:
         worker.control = None
         worker.provides = self._provides
         worker.memory_kb = None
+        worker.version = __version__
         try:
             store.register(worker, lease_ms)
         except BaseException:

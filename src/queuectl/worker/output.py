@@ -10,7 +10,7 @@ from collections import deque
 
 from queuectl.core.chunks import HEAD_SIZE, STDERR, pack
 from queuectl.failpoints import failpoint
-from queuectl.logfiles import log_name, tail_name
+from queuectl.logfiles import delete_log, log_name, tail_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,6 +153,10 @@ class LogFile:
     def _open(self) -> int:
         path = self._path(self._tail)
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        if self._tail == 0:
+            delete_log(
+                self._logs_dir, self._name
+            )  # tails too: of one given back, or of a queue replaced since
         flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
             return os.open(path, flags | os.O_EXCL, 0o600)

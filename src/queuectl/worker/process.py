@@ -18,6 +18,10 @@ _OURS = (
     # The trace of whoever started us; a job has its own, or none.
     "TRACEPARENT",
     "TRACESTATE",
+    # What a service manager says to the process that it started, and to no other.
+    "NOTIFY_SOCKET",
+    "WATCHDOG_USEC",
+    "WATCHDOG_PID",
 )
 _FAILPOINTS = ("QUEUECTL_FAILPOINT", "QUEUECTL_ENABLE_FAILPOINTS", "QUEUECTL_FAILPOINT_ONCE")
 

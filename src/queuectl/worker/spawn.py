@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from queuectl.worker.launcher import Launch
 
     class Spawner(Protocol):
-        """Starts a program with our null device as stdin; OSError names the directory or the program."""
+        """Starts a program, stdin its own or our null device.
+
+        OSError names the program, CannotEnter the directory.
+        """
 
         def spawn(self, launch: Launch, cwd: str) -> int: ...
 
@@ -34,6 +37,10 @@ _KNOWN_VERSIONS = ((3, 11), (3, 12), (3, 13))
 
 # What Python ignores would be ignored in the command too: `yes | head` would never end.
 _RESET_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
+
+
+class CannotEnter(OSError):
+    """The directory in which a command is to run, not its program, is missing or closed to us."""
 
 
 class CannotStart(Exception):
@@ -67,10 +74,11 @@ class ForkExec:
         self._unused = os.dup(self._null)  # the child closes its copy of what it takes for our end of a pipe
 
     def spawn(self, launch: Launch, cwd: str) -> int:
+        stdin = self._null if launch.stdin is None else launch.stdin
         # fmt: off
         pid = self._fork_exec(
             launch.argv, launch.candidates, False, launch.keep, cwd, launch.environment,
-            self._null, -1, -1, launch.pipes.out, -1, launch.pipes.err, self._unused, self._errors_in,
+            stdin, -1, -1, launch.pipes.out, -1, launch.pipes.err, self._unused, self._errors_in,
             True, False, 0, None, None, None, -1, None, True,
         )
         # fmt: on
@@ -81,8 +89,9 @@ class ForkExec:
         os.lseek(self._errors_in, 0, os.SEEK_SET)
         os.pwrite(self._errors_in, bytes(_MESSAGE), 0)
         code = int(number, 16)
-        # "noexec", from 3.13 on "noexec:chdir".
-        raise OSError(code, os.strerror(code), cwd if stage.startswith(b"noexec") else launch.program)
+        if stage.startswith(b"noexec"):  # from 3.13 on "noexec:chdir"
+            raise CannotEnter(code, os.strerror(code), cwd)
+        raise OSError(code, os.strerror(code), launch.program)
 
     def rest(self, home: str) -> None:
         """We never leave our own directory."""
@@ -103,7 +112,10 @@ class PosixSpawn:
     def spawn(self, launch: Launch, cwd: str) -> int:
         # Nothing in this process uses a relative path. Each time, even for the same name: it may mean another
         # directory by now.
-        os.chdir(cwd)
+        try:
+            os.chdir(cwd)
+        except OSError as error:
+            raise CannotEnter(error.errno, error.strerror, cwd) from None
         self._away = True
         spawn = os.posix_spawn if "/" in launch.program else os.posix_spawnp
         for fd in launch.keep:
@@ -113,7 +125,7 @@ class PosixSpawn:
             launch.argv,
             dict(entry.split(b"=", 1) for entry in launch.environment),
             file_actions=[
-                (os.POSIX_SPAWN_DUP2, self._null, 0),
+                (os.POSIX_SPAWN_DUP2, self._null if launch.stdin is None else launch.stdin, 0),
                 (os.POSIX_SPAWN_DUP2, launch.pipes.out, 1),
                 (os.POSIX_SPAWN_DUP2, launch.pipes.err, 2),
             ],

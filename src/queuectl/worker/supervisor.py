@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from queuectl.clock import Clock
     from queuectl.worker.signals import Signals
+    from queuectl.worker.wellbeing import Wellbeing
 
 _HEALTHY = 60.0  # seconds; a worker that lived so long had a good start
 # The first crash is answered at once, then 1, 2, 4 … up to 60 seconds.
@@ -58,12 +59,20 @@ class Supervisor:
         clock: Clock,
         signals: Signals,
         own: Sequence[Sequence[str]] = (),
+        *,
+        wellbeing: Wellbeing,
+        feed: int | None = None,
     ) -> None:
         self._command = command
         self._run_dir = run_dir
         self._clock = clock
         self._signals = signals
+        self._wellbeing = wellbeing
         self._slots = [Slot(words) for words in own or [()] * count]
+        self._feed = feed  # a pipe: each byte lets one more of them begin; its end, that no more shall
+        if feed is not None:
+            for slot in self._slots:
+                slot.start_at = NEVER
         self._forwarded = 0
         self._urged = NEVER  # when the second stop request came
         # Workers hold the reading end: it ends when we do, however we do.
@@ -76,7 +85,30 @@ class Supervisor:
             self._sleep()
             self._forward_stops()
             self._collect()
+            if os.getpid() == 1:
+                self._reap_strangers()
+            self._tell()
         self._card.remove()
+
+    def _reap_strangers(self) -> None:
+        """In a container we are everybody's last parent: what a killed worker has left behind comes to us."""
+        ours = {slot.process.pid for slot in self._slots if slot.process is not None}
+        while True:
+            try:
+                # Only looked at: how one of ours has ended is for `_ended` to find out.
+                found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                return
+            if found is None or found.si_pid in ours:
+                return
+            os.waitpid(found.si_pid, 0)
+
+    def _tell(self) -> None:
+        """The service manager, if there is one, how our workers are."""
+        if self._ending:
+            self._wellbeing.stopping()
+        workers = [(slot.process.pid if slot.process else None, slot.started) for slot in self._slots]
+        self._wellbeing.look(self._clock.monotonic(), workers)
 
     def _start_due(self) -> None:
         now = self._clock.monotonic()
@@ -93,9 +125,9 @@ class Supervisor:
 
     def _spawn(self, slot: Slot) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [*self._command, *slot.own, "--lifeline", str(self._lifeline)],
+            [*self._command, *slot.own, "--lifeline", str(self._lifeline), *self._wellbeing.words()],
             stdin=subprocess.DEVNULL,
-            pass_fds=(self._lifeline,),
+            pass_fds=(self._lifeline, *self._wellbeing.passed()),
             process_group=0,  # Ctrl+C is for us; we tell them
         )
 
@@ -105,11 +137,25 @@ class Supervisor:
 
     def _sleep(self) -> None:
         waiting = [slot.start_at for slot in self._slots if slot.process is None]
-        pause = min(waiting, default=NEVER) - self._clock.monotonic()
+        pause = min([*waiting, self._wellbeing.next_at]) - self._clock.monotonic()
         poll = select.poll()
-        poll.register(self._signals.fd, select.POLLIN)
-        poll.poll(None if pause == NEVER else max(pause, 0) * 1000)
+        for fd in (self._signals.fd, self._wellbeing.fd, self._feed):
+            if fd is not None:
+                poll.register(fd, select.POLLIN)
+        ready = poll.poll(None if pause == NEVER else max(pause, 0) * 1000)
         self._signals.drain()
+        if any(fd == self._feed for fd, _ in ready):
+            self._take_feed()
+
+    def _take_feed(self) -> None:
+        assert self._feed is not None
+        held = [slot for slot in self._slots if slot.start_at == NEVER]
+        said = os.read(self._feed, 64)
+        for slot in held[: len(said)]:
+            slot.start_at = 0.0
+        if not said:  # whoever replaces workers by ours is done, or gone
+            self._slots = [slot for slot in self._slots if slot not in held]
+            self._feed = None
 
     def _forward_stops(self) -> None:
         now = self._clock.monotonic()
@@ -189,8 +235,8 @@ class Card:
         )
         if text != self._last:
             self._last = text
-            os.ftruncate(self._fd, 0)
-            os.pwrite(self._fd, text.encode(), 0)
+            # In one piece: who looks between a cut and the writing would see no supervisor.
+            os.pwrite(self._fd, text.encode().ljust(os.fstat(self._fd).st_size), 0)
 
     def remove(self) -> None:
         os.unlink(self.path)

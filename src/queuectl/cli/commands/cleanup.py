@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from queuectl.cli.options import hidden, open_queue, parser
 from queuectl.cli.output import plural, print_json
+from queuectl.cli.selection import number
 from queuectl.core.durations import parse_duration
 from queuectl.core.states import COMPLETED, TERMINAL, parse_state
 from queuectl.errors import InvalidInput
@@ -13,11 +14,13 @@ if TYPE_CHECKING:
     from queuectl.cli.options import Parser
 
 _ABOUT = """Delete jobs that have ended, with their attempts and output: completed ones, or those
-of --state. With keep-completed, keep-cancelled or keep-dead set the workers do it themselves."""
+of --state. With keep-completed, keep-completed-count and their kin set the workers do it themselves.
+A job for which others still wait stays."""
 
 _EXAMPLES = """
   queuectl cleanup
   queuectl cleanup --older-than 7d
+  queuectl cleanup --keep 1000
   queuectl cleanup --state all-finished --older-than 30d --dry-run
   queuectl config set keep-completed 7d
 """
@@ -29,6 +32,7 @@ def build_parser() -> Parser:
     result = parser("cleanup", _ABOUT, _EXAMPLES)
     add = result.add_argument
     add("--older-than", metavar="TIME", default="0", help="that ended longer ago: 12h, 7d")
+    add("--keep", type=number(0), default=0, metavar="N", help="but for the N newest of each queue and state")
     add(
         "--state",
         "-s",
@@ -48,7 +52,7 @@ def main(words: list[str]) -> int:
     age = parse_duration(options.older_than, what="--older-than")
     with open_queue(options) as queue:
         do = queue.cleanable if options.dry_run else queue.cleanup
-        counts = {state: do(state, older_than_ms=age) for state in chosen}
+        counts = {state: do(state, older_than_ms=age, keep=options.keep) for state in chosen}
     total = sum(counts.values())
     if options.json:
         name = "would_delete" if options.dry_run else "deleted"

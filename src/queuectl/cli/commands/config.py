@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from queuectl.cli.options import open_queue, parser, subcommand
+from queuectl.cli.options import look_at_queue, open_queue, parser, subcommand
 from queuectl.cli.output import clean, plural, print_json, print_table, say
 from queuectl.config import sources
-from queuectl.config.settings import KEYS
+from queuectl.config.settings import KEYS, can_be_run
 from queuectl.config.values import Value
 from queuectl.errors import InvalidInput, NotFound
 
@@ -22,11 +22,11 @@ _ABOUT = """Settings, stored with the queue for its workers, which follow a chan
 What wins: flag, then environment (QUEUECTL_MAX_RETRIES), then what `config set` stored,
 then config.toml in the home, then the default.
 
-  config list             all settings, their values and origins (also: bare config)
-  config get KEY          the bare value
-  config set KEY VALUE    change it
-  config unset KEY        back to the default
-  config reset            all of them back to the defaults"""
+  config list           all settings, and where they come from (also: config)
+  config get KEY        the bare value
+  config set KEY VALUE  change it
+  config unset KEY      back to the default
+  config reset          all of them back to the defaults"""
 
 _EXAMPLES = """
   queuectl config list
@@ -66,13 +66,13 @@ def _list(words: list[str]) -> int:
 
 
 def _print_all(options: argparse.Namespace) -> int:
-    with open_queue(options, mending=True) as queue:
+    with look_at_queue(options, mending=True) as queue:
         gathered = sources.gather(queue.store.stored_config())
     values = [Value(key, gathered) for key in KEYS.values()]
     if options.json:
         print_json({value.key.name: value.to_dict() for value in values})
     else:
-        print_table(_HEADER, ((v.key.name, v.shown(), v.origin, v.key.help) for v in values))
+        print_table(_HEADER, ((v.key.name, v.shown(), v.origin, v.key.help) for v in values), flowing=True)
     return 0
 
 
@@ -84,7 +84,7 @@ def _get(words: list[str]) -> int:
     if options.key is None:
         return _print_all(options)
     key = sources.find_key(options.key)
-    with open_queue(options, mending=True) as queue:
+    with look_at_queue(options, mending=True) as queue:
         value = _in_force(queue, key)
     if options.json:
         print_json({_name(key, options.key): value.to_dict(options.key)})
@@ -111,6 +111,9 @@ def _set(words: list[str]) -> int:
         queue.set_config(key.name, stored)
         value = _in_force(queue, key)
     _report(options, name, key, sources.from_stored(name, stored), value)
+    if key.name == "shell" and not can_be_run(stored):
+        # Workers on other machines may have it.
+        say(f"note: {stored} cannot be run on this machine: no shell line can be started here")
     return 0
 
 

@@ -25,21 +25,23 @@ if TYPE_CHECKING:
 _ABOUT = """Serve the dashboard and the HTTP API, until Ctrl+C. Only this machine can reach it, and it
 lets nobody in without a token; the link that it prints opens the page once.
 
-  dashboard                  serve
-  dashboard token list       the named tokens
-  dashboard token add NAME   make a token for somebody else (--read: may only look)
-  dashboard token rm NAME    take it back
-  dashboard token rotate     another admin token; whoever used the old one is out"""
+  dashboard                 serve
+  dashboard token list      the named tokens
+  dashboard token add NAME  make one for somebody else (--read: may only look)
+  dashboard token rm NAME   take it back
+  dashboard token rotate    another admin token; who used the old one is out"""
 
 _EXAMPLES = """
   queuectl dashboard
   queuectl dashboard --port 9000 --open
   queuectl dashboard token add prometheus --read
-  curl -H "Authorization: Bearer $(cat ~/.queuectl/dashboard.token)" localhost:8470/api/v1/stats
-  queuectl dashboard --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem --token-file token
+  curl -H "Authorization: Bearer $(cat ~/.queuectl/dashboard.token)" \\
+      localhost:8470/api/v1/stats
+  queuectl dashboard --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem
 """
 
 _TOKEN = "QUEUECTL_DASHBOARD_TOKEN"
+_FURTHER = ("token list", "token add", "token rm", "token rotate")  # it has these, and does something without
 
 
 def build_parser() -> Parser:

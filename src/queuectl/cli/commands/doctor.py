@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from queuectl.cli.options import open_queue, parser
-from queuectl.cli.output import clean, colours, plural, print_json, say
+from queuectl.cli.output import clean, in_colour, pasteable, plural, print_json, print_prose, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from queuectl.cli.options import Parser
     from queuectl.doctor.checkup import Checkup, Finding
 
-_ABOUT = """Look at the store, its engine, its workers and this machine, and say what weakens or breaks
-the queue and how to mend it. Nothing is changed (but with --recount), and no store is made."""
+_ABOUT = """Look at the store, its engine, its workers, what waits for them, settings, limits and this
+machine; say what weakens or breaks the queue, and for each of these what mends it. Nothing is changed (but
+with --recount), and no store is made.
+
+Exit code: 0 nothing worse than a warning, 1 a problem, 3 the store cannot be used at all."""
 
 _EXAMPLES = """
   queuectl doctor
@@ -46,6 +49,8 @@ def main(words: list[str]) -> int:
             mended = queue.store.bookkeeping().recount()
         say(f"{plural(mended, 'count')} mended")
     checkup = check(options.db, full=options.full)
+    for finding in checkup.findings:
+        finding.mend = finding.mend and pasteable(finding.mend)
     if options.json:
         print_json(
             {
@@ -67,15 +72,14 @@ def _print(checkup: Checkup) -> None:
     for name, findings in groups.items():
         print(f"\n{name.capitalize()}")
         for finding in findings:
-            print("\n".join(_lines(finding)))
+            for line in _lines(finding):
+                print_prose(line, indent=6)
     print(f"\n{_sum(checkup.count())}")
 
 
 def _lines(finding: Finding) -> list[str]:
     mark, colour = _MARKS[finding.level]
-    if colours():
-        mark = f"\x1b[{colour}m{mark}\x1b[0m"
-    lines = [f"  {mark} {clean(finding.what)}"]
+    lines = [f"  {in_colour(mark, colour)} {clean(finding.what)}"]
     if finding.why:
         lines.append(f"      {clean(finding.why)}")
     if finding.mend:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from queuectl.app import open_queue
 from queuectl.cli.jobspec import (
+    NamingOptions,
     add_job_options,
     checked_fields,
     current_directory,
     given_fields,
+    note_missing_directory,
     parse_words,
+    with_parents,
 )
-from queuectl.cli.output import clean, is_terminal, plural, print_json, say
+from queuectl.cli.output import can_redraw, clean, is_terminal, plural, print_json, say
+from queuectl.clock import SYSTEM_CLOCK
 from queuectl.core.batches import ids_of
-from queuectl.core.spec import job_from_fields
+from queuectl.core.spec import FIELDS, Defaults, check_values, job_from_fields
 from queuectl.errors import DuplicateId, InvalidInput, StoreError
 
 TYPE_CHECKING = False
@@ -90,18 +95,20 @@ def _enqueue_one(options: argparse.Namespace) -> None:
         raise InvalidInput("--lines needs --file", "like: queuectl enqueue --lines --file cmds.txt")
     fields = checked_fields(options)
     with open_queue(options.db) as queue:
+        fields = with_parents(queue, options, fields)
         job = job_from_fields(fields, queue.defaults(cwd=current_directory(options)), _say_note)
         new = queue.enqueue_jobs([job], if_exists=options.if_exists)
         assert job.id is not None
+        _note_doubts(job, fields, new=bool(new))
         if job.conditions is not None and job.conditions.instead is not None:
             job.id = job.conditions.instead
             say(f"job {job.id} with this unique key has not ended yet, skipped")
         elif not new:
             _say_skipped(queue, job)
         elif job.run_at is not None and not options.quiet:
-            from queuectl.core.times import describe_when
+            from queuectl.core.times import describe_start
 
-            say(f"runs {describe_when(job.run_at, now_ms=queue.clock.now())}")
+            say(describe_start(job.run_at, now_ms=queue.clock.now()))
         if options.json:
             print_json(queue.get(job.id).to_dict())
         elif options.quiet:
@@ -109,6 +116,37 @@ def _enqueue_one(options: argparse.Namespace) -> None:
         elif new:
             print(f"✓ Job {job.id} enqueued successfully")
         _warn_without_workers(queue, job.queue)
+        if new and is_terminal(sys.stderr):  # a script would pay for it with a statement each time
+            _warn_of_a_pause(queue, job.id)
+
+
+def _warn_of_a_pause(queue: Queue, id: str) -> None:
+    from queuectl.cli.waitnotes import note_paused
+    from queuectl.queue import JobFilter
+
+    try:
+        note_paused(queue, [JobFilter(ids=(id,))])
+    except StoreError:
+        pass  # the job is stored all the same
+
+
+def _note_doubts(job: NewJob, fields: dict[str, object], *, new: bool) -> None:
+    """What may well be meant so, and may be a mistake."""
+    if new and fields.get("id") is not None:
+        _note_other_meaning(str(job.id))
+    if fields.get("cwd") is not None:
+        note_missing_directory(job.cwd)
+
+
+def _note_other_meaning(id: str) -> None:
+    """Of a word that stands for jobs. An id wins over it, and scripts that number their jobs mean nothing."""
+    numbers = id.replace("-", "0").isdecimal() and is_terminal(sys.stderr)
+    if id in ("last", "all") or numbers:
+        usual = {"last": "the newest job", "all": "all jobs"}.get(id, "jobs by their numbers")
+        say(
+            f"note: {id} stands for {usual} elsewhere; from now on it means this job. "
+            "See: queuectl help selectors"
+        )
 
 
 def _say_note(text: str) -> None:
@@ -131,13 +169,17 @@ def _enqueue_file(options: argparse.Namespace) -> None:
         raise InvalidInput("--id is for one job", 'give ids in the file: {"id": …, "command": …}')
     over = given_fields(options)
     cwd = current_directory(options)
-    with open_jobs(options.file) as file, open_queue(options.db) as queue:
+    with NamingOptions(options):  # or what is wrong with an option would be told of a line
+        check_values(over, Defaults(now=SYSTEM_CLOCK.now(), cwd=cwd))
+    with open_jobs(options.file) as file, open_queue(options.db) as queue, NamingOptions(options, FIELDS):
         defaults = queue.defaults(cwd=cwd)
         reader = JobReader(defaults, over, note=_once(_say_note), unique=options.if_exists == "fail")
         batches = (reader.read_lines if options.lines else reader.read_json)(file)
         kept: list[Batch] = []
         listed = options.quiet or options.json
         new = _store(queue, file, reader, _keeping(batches, kept) if listed else batches, options)
+        if over.get("cwd") is not None:
+            note_missing_directory(os.path.join(cwd, options.cwd))
         if not reader.count:
             say(f"note: there is no job in {clean(options.file)}")
         elif new < reader.count:
@@ -151,7 +193,7 @@ def _store(
     queue: Queue, file: TextIO, reader: JobReader, batches: Iterable[Batch], options: argparse.Namespace
 ) -> int:
     try:
-        if not is_terminal(sys.stderr) or options.quiet:
+        if not can_redraw(sys.stderr) or options.quiet:
             return queue.enqueue_batches(batches, if_exists=options.if_exists, bulk=True)
         from queuectl.cli.progress import Counter
 
@@ -196,8 +238,6 @@ def _once(say: Callable[[str], None]) -> Callable[[str], None]:
 
 def _share(file: TextIO, reader: JobReader) -> Callable[[int], float | None]:
     """How much of a file is done: what was read of it, and what of that is stored. A pipe has no size."""
-    import os
-
     size = os.fstat(file.fileno()).st_size
 
     def share(done: int) -> float | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from queuectl.cli.acting import each
-from queuectl.cli.options import open_queue, parser
-from queuectl.cli.output import clean, print_json
+from queuectl.cli.acting import each_selected
+from queuectl.cli.deathreport import print_death
+from queuectl.cli.options import look_at_queue, parser
+from queuectl.cli.output import clean, pasteable, print_json, print_prose
+from queuectl.cli.selectors import IDS_HELP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,34 +24,49 @@ _EXAMPLES = """
 
 def build_parser() -> Parser:
     result = parser("explain", _ABOUT, _EXAMPLES)
-    result.add_argument("ids", nargs="+", metavar="ID", help="the jobs, by id")
+    result.add_argument("ids", nargs="+", metavar="ID", help=IDS_HELP)
     return result
 
 
 def main(words: list[str]) -> int:
     from queuectl.explaining import explain_job
+    from queuectl.postmortem import death_of_explained, explanation_document
 
     options = build_parser().parse_args(words)
-    with open_queue(options) as queue:
-        found, code = each(options.ids, lambda id: explain_job(queue, id), as_json=options.json)
+    with look_at_queue(options) as queue:
+        found, code, several = each_selected(queue, options, lambda id: explain_job(queue, id))
+        for one in found:
+            _make_pasteable(one)
+        deaths = {one.job.id: death_of_explained(queue, one) for one in found}
     if options.json:
-        documents = [explanation.to_dict() for explanation in found]
-        print_json(documents if len(set(options.ids)) > 1 else documents[0])
+        documents = [explanation_document(one, deaths[one.job.id]) for one in found]
+        print_json(documents if several else documents[0])
         return code
     for number, explanation in enumerate(found):
         if number:
             print()
         _print(explanation)
+        died = deaths[explanation.job.id]
+        if died is not None:
+            print_death(*died)
     return code
 
 
-def _print(explanation: Explanation) -> None:
-    print(clean(explanation.verdict))
+def _make_pasteable(explanation: Explanation) -> None:
+    """Of the story only what is ours: the rest quotes what commands have said."""
     for reason in explanation.reasons:
-        print(f"  • {clean(reason.sentence)}")
+        reason.remedy = reason.remedy and pasteable(reason.remedy)
+    ours = f"; see: queuectl show {explanation.job.id}"
+    explanation.story = [pasteable(told) if told.endswith(ours) else told for told in explanation.story]
+
+
+def _print(explanation: Explanation) -> None:
+    print_prose(clean(explanation.verdict))
+    for reason in explanation.reasons:
+        print_prose(f"  • {clean(reason.sentence)}", indent=4)
         if reason.remedy:
             print(f"    try: {clean(reason.remedy)}")
     if explanation.story:
         print("\nWhat happened:")
     for sentence in explanation.story:
-        print(f"  {clean(sentence)}")
+        print_prose(f"  {clean(sentence)}", indent=4)

@@ -26,14 +26,25 @@ _EXAMPLES = """
 
 def build_parser() -> Parser:
     result = parser("export", _ABOUT, _EXAMPLES)
-    result.add_argument("file", nargs="?", default="-", metavar="FILE", help="default: stdout, also as -")
+    add = result.add_argument
+    add(
+        "file",
+        nargs="?",
+        default="-",
+        metavar="FILE",
+        help="one that does not exist yet (default: stdout, -)",
+    )
+    add("--force", action="store_true", help="replace a file that exists")
     return result
 
 
 def main(words: list[str]) -> int:
     options = build_parser().parse_args(words)
     with Bar() as bar:
-        done = _to_stdout(options.db, bar) if options.file == "-" else _to_file(options.db, options.file, bar)
+        if options.file == "-":
+            done = _to_stdout(options.db, bar)
+        else:
+            done = _to_file(options.db, options.file, bar, force=options.force)
     if options.file == "-":
         say(f"✓ {in_words(done.seals)} exported")  # stdout has the data
     elif options.json:
@@ -51,9 +62,11 @@ def _to_stdout(db: str | None, bar: Bar) -> Exported:
     return export_queue(db, sys.stdout.write, progress=bar)
 
 
-def _to_file(db: str | None, path: str, bar: Bar) -> Exported:
+def _to_file(db: str | None, path: str, bar: Bar, *, force: bool) -> Exported:
     from queuectl.app import export_queue
-    from queuectl.transfer.export import WholeFile
+    from queuectl.paths import locate
+    from queuectl.transfer.wholefile import WholeFile, refuse_store
 
-    with WholeFile(path) as file:
+    refuse_store(path, locate(db), "an export")
+    with WholeFile(path, force=force) as file:
         return export_queue(db, file.write, progress=bar)

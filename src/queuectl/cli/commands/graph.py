@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from queuectl.cli.acting import each
-from queuectl.cli.options import open_queue, parser
-from queuectl.cli.output import clean, paint, print_json, say
+from queuectl.cli.acting import each_selected
+from queuectl.cli.options import look_at_queue, parser
+from queuectl.cli.output import clean, fitted, paint, print_json, say
 from queuectl.cli.selection import number
+from queuectl.cli.selectors import IDS_HELP
 from queuectl.core.conditions import SUCCESS
 from queuectl.core.graphs import dot, to_dict, tree
 from queuectl.errors import InvalidInput
@@ -34,7 +35,7 @@ _LIMIT = 10_000
 
 def build_parser() -> Parser:
     result = parser("graph", _ABOUT, _EXAMPLES)
-    result.add_argument("ids", nargs="*", metavar="ID", help="the jobs, by id")
+    result.add_argument("ids", nargs="*", metavar="ID", help=IDS_HELP)
     result.add_argument("--dot", action="store_true", help="print it in the language of Graphviz")
     way = result.add_mutually_exclusive_group()
     way.add_argument("--up", action="store_true", help="only what the jobs wait for")
@@ -55,8 +56,8 @@ def main(words: list[str]) -> int:
     if options.dot and options.json:
         raise InvalidInput("--json and --dot do not go together", "leave one of them out")
     directions = [UP] if options.up else [DOWN] if options.down else [UP, DOWN]
-    with open_queue(options) as queue:
-        jobs, code = each(options.ids, queue.get, as_json=options.json) if options.ids else ([], 0)
+    with look_at_queue(options) as queue:
+        jobs, code, _ = each_selected(queue, options, queue.get) if options.ids else ([], 0, True)
         chosen = [job.seq for job in jobs]
         start = chosen if options.ids else unfinished_jobs(queue, options.limit)
         graph = graph_around(queue, start, directions=directions, limit=options.limit)
@@ -89,5 +90,5 @@ def _shown(line: Line) -> str:
     if line.kind != SUCCESS:
         parts.append(f"[after {line.kind}]")
     if not line.again:
-        parts.append(clean(node.command))
+        parts.append(fitted(clean(node.command), beside="  ".join([*parts, ""])))
     return "  ".join(parts)

@@ -36,6 +36,9 @@ def build_parser() -> Parser:
 
 
 def main(words: list[str]) -> int:
+    if len(words) > 1 and words[0] in ("pueue", "joblog"):  # `import pueue FILE`
+        module = __import__(f"queuectl.cli.commands.import_{words[0]}", fromlist=["main"])
+        return int(module.main(words[1:]))
     from queuectl.app import import_queue
 
     options = build_parser().parse_args(words)

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from queuectl.cli.options import Parser
 
-_ABOUT = "Make the store. Any other command does that by itself; a store that exists is left as it is."
+_ABOUT = "Make the store. The first job does that by itself; a store that exists is left as it is."
 
 _EXAMPLES = """
   queuectl init

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from queuectl.cli.formats import check_format
 from queuectl.cli.listing import add_paging, print_jobs, progress_of
-from queuectl.cli.options import open_queue, parser
+from queuectl.cli.options import look_at_queue, parser
 from queuectl.cli.output import say
 from queuectl.cli.selection import add_filters, filter_from, has_filter
 from queuectl.core.durations import format_age
@@ -28,10 +29,11 @@ _EXAMPLES = """
   queuectl list --state dead,failed --since 1h
   queuectl list --queue mail --search report --reverse --limit 20
   queuectl list --state dead --quiet | xargs queuectl retry
+  queuectl list --format '{id}\\t{attempts}\\t{last_error}'
   queuectl list --json | jq -r '.[] | select(.attempts > 1) | .id'
 """
 
-_HEADER = ("ID", "STATE", "QUEUE", "PRIO", "ATTEMPTS", "AGE", "COMMAND")
+_HEADER = ("ID", "STATE", "NO", "QUEUE", "PRIO", "ATTEMPTS", "AGE", "COMMAND")
 _LONG_HEADER = (*_HEADER[:-1], "PROGRESS", "COMMAND")  # if any job has told how far it is
 
 
@@ -44,7 +46,8 @@ def build_parser() -> Parser:
 
 def main(words: list[str]) -> int:
     options = build_parser().parse_args(words)
-    with open_queue(options) as queue:
+    check_format(options)
+    with look_at_queue(options) as queue:
         now = queue.clock.now()
         chosen = filter_from(options, now=now)
         long = _any_progress(queue, chosen, options)
@@ -55,7 +58,7 @@ def main(words: list[str]) -> int:
 
 
 def _any_progress(queue: Queue, chosen: JobFilter, options: argparse.Namespace) -> bool:
-    if options.json or options.quiet or (chosen.states and PROCESSING not in chosen.states):
+    if options.json or options.quiet or options.format or (chosen.states and PROCESSING not in chosen.states):
         return False
     return bool(progressing(queue, chosen, limit=1))
 
@@ -65,6 +68,7 @@ def _row_at(now: int, *, progress: bool) -> Callable[[Job], tuple[str, ...]]:
         return (
             job.id,
             job.state,
+            str(job.seq),
             job.queue,
             str(job.priority),
             f"{job.attempts}/{job.max_retries + 1}",

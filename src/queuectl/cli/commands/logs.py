@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from queuectl import system
 from queuectl.cli.logview import LogView, last_lines
-from queuectl.cli.options import open_queue, parser
+from queuectl.cli.options import look_at_queue, parser
 from queuectl.cli.output import clean, print_json, say
 from queuectl.cli.selection import number
+from queuectl.cli.selectors import select_one
 from queuectl.core.chunks import STDERR, STDOUT
+from queuectl.core.deaths import without_path
 from queuectl.core.states import PROCESSING, TERMINAL
 from queuectl.errors import InvalidInput, NotFound
-from queuectl.outputs import follow, has_output, lies_elsewhere, live_output, stored_output
+from queuectl.outputs import follow, has_output, lies_elsewhere, live_output, stored_output, was_cleaned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ attempt that printed anything, or --attempt N. On a terminal control characters 
 
 _EXAMPLES = """
   queuectl logs job1
-  queuectl logs job1 -f
+  queuectl logs last -f
   queuectl logs job1 --attempt 2 --timestamps
   queuectl logs job1 --stderr --tail 20
   queuectl logs job1 > output.bin
@@ -37,7 +39,7 @@ _EXAMPLES = """
 def build_parser() -> Parser:
     result = parser("logs", _ABOUT, _EXAMPLES)
     add = result.add_argument
-    add("id", metavar="ID", help="the job")
+    add("id", metavar="ID", help="the job: its id, its number, or last")
     add("--follow", "-f", action="store_true", help="go on until the job has ended, over retries")
     add("--attempt", type=number(1), metavar="N", help="of this attempt (with -f: from it on)")
     which = result.add_mutually_exclusive_group()
@@ -53,8 +55,8 @@ def main(words: list[str]) -> int:
     options = build_parser().parse_args(words)
     if options.json and options.follow:
         raise InvalidInput("--json and --follow do not go together", "leave one of them out")
-    with open_queue(options) as queue:
-        job = queue.get(options.id)
+    with look_at_queue(options) as queue:
+        job = select_one(queue, options.id)
         attempts = queue.attempts(job)
         run = options.attempt or _latest(queue, job, attempts)
         if options.follow:
@@ -108,6 +110,10 @@ def _print(
         say(f"job {clean(job.id)} has not run yet ({job.state})")
         return
     chunks, attempt = _chunks(queue, job, attempts, run)
+    if attempt is not None and was_cleaned(attempt):
+        size = f"{attempt.output_bytes:,} bytes"
+        say(f"the output of attempt {run} of job {clean(job.id)} ({size}) was cleaned away (keep-output)")
+        return
     view = _view(options)
     view.begin(job.started_at if attempt is None else attempt.started_at)
     empty = True
@@ -135,7 +141,7 @@ def _say_nothing(queue: Queue, job: Job, attempt: Attempt | None, run: int) -> N
     if host is not None:
         say(f"job {name} is running on {clean(host)}; what it prints can be read here when it has ended")
     elif attempt is None:
-        say(f"job {name} is running and has printed nothing yet; follow it: queuectl logs -f {name}")
+        say(f"job {name} has printed nothing yet; follow it: queuectl logs -f {name}")
     elif attempt.log:
         place = f"on {clean(attempt.host)}" if attempt.host else "elsewhere"
         say(f"the output of attempt {run} of job {name} is {place}, or was deleted")
@@ -190,8 +196,8 @@ def _follow(queue: Queue, job: Job, options: argparse.Namespace, first: int) -> 
 
     ended = follow(queue, job.id, write=tail.write, begin=begin, caught_up=caught_up, first=first)
     view.end()
-    error = f": {clean(ended.last_error)}" if ended.last_error else ""
-    say(f"==> job {clean(job.id)} is {ended.state}{error} <==")
+    error = f": {clean(without_path(ended.last_error))}" if ended.last_error else ""
+    say(f"==> job {clean(job.id)} is {ended.state}{error} <==", as_it_is=True)
 
 
 def _say_waiting(queue: Queue, job: Job) -> None:

@@ -5,11 +5,18 @@ from __future__ import annotations
 import os
 import sys
 
-from queuectl.cli.jobspec import add_job_options, current_directory, given_fields, parse_words
+from queuectl.cli.jobspec import (
+    NamingOptions,
+    add_job_options,
+    current_directory,
+    given_fields,
+    note_missing_directory,
+    parse_words,
+)
 from queuectl.cli.mapping import Inputs, MapJobs, check_name, tag_of
 from queuectl.cli.mapresult import Stored, finish
 from queuectl.cli.options import hidden, open_queue, parser
-from queuectl.cli.output import clean, is_terminal, print_json_array, say
+from queuectl.cli.output import can_redraw, clean, is_terminal, print_json_array, say
 from queuectl.cli.progress import Counter
 from queuectl.cli.selection import number
 from queuectl.clock import SYSTEM_CLOCK
@@ -90,10 +97,13 @@ def main(words: list[str]) -> int:
         key = name if named else None
         jobs = MapJobs(options.words, inputs, fields, replacement=options.replacement, key=key)
         defaults = Defaults(now=SYSTEM_CLOCK.now(), cwd=current_directory(options))
-        jobs.check(defaults)
+        with NamingOptions(options):
+            jobs.check(defaults)
         if options.dry_run:
             return _dry_run(jobs, defaults, as_json=options.json)
         with open_queue(options) as queue:
+            if options.cwd:
+                note_missing_directory(os.path.join(current_directory(options), options.cwd))
             stored = _store(queue, name, jobs, inputs, options)
             return finish(queue, stored, options)
 
@@ -109,13 +119,17 @@ def _parse(words: list[str]) -> tuple[argparse.Namespace, list[Source]]:
     options.halt = parse_halt(options.halt)
     options.wait = options.wait or options.printing
     if options.halt.when != NEVER and not options.wait:
-        raise InvalidInput("--halt needs --wait", "who does not wait cannot halt anything")
+        raise InvalidInput("--halt needs --wait, or nobody sees when to halt", "add --wait")
     if options.resume and options.map_name not in (None, options.resume):
         raise InvalidInput("--name and --resume name two maps", "give one of the two")
     if options.jobs and (options.group or options.group_limit):
         raise InvalidInput("--jobs is a group of its own", "give --group NAME --group-limit N instead")
-    if options.quiet and (options.printing or options.json):
-        raise InvalidInput("--quiet prints only ids", "leave out --quiet, --print or --json")
+    for other, given in (("--print", options.printing), ("--json", options.json)):
+        if options.quiet and given:
+            raise InvalidInput(
+                f"--quiet and {other} do not go together",
+                f"--quiet prints only the ids of the jobs; leave out --quiet or {other}",
+            )
     files = [Source(FILE, [path]) for path in options.arg_files]
     return options, files + sources or [Source(FILE, ["-"])]
 
@@ -154,7 +168,7 @@ def _store(queue: Queue, name: str, jobs: MapJobs, inputs: Inputs, options: argp
     known = bool(options.resume or options.map_name) and _is_known(queue, name, wanted, options)
     if_exists = "skip" if options.resume or options.map_name else "fail"
     made = jobs.make(queue.defaults(cwd=current_directory(options)))
-    if is_terminal(sys.stderr) and not options.quiet:
+    if can_redraw(sys.stderr) and not options.quiet:
         with Counter("enqueued", lambda done: inputs.share(done, jobs.read)) as progress:
             new = queue.enqueue_jobs(made, if_exists=if_exists, progress=progress)
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from queuectl.cli.options import open_queue, parser
+from queuectl.cli.options import look_at_queue, parser
 from queuectl.cli.output import clean_lines, is_terminal, print_json
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ def main(words: list[str]) -> int:
     from queuectl.metrics.exposition import document, exposition
 
     only = None if options.queue is None else check_queue(options.queue)
-    with open_queue(options) as queue:
+    with look_at_queue(options) as queue:
         if options.json:
             print_json(document(queue, only=only))
         else:

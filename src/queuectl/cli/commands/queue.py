@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 
 from queuectl import queues
-from queuectl.cli.options import open_queue, parser, subcommand
-from queuectl.cli.output import is_terminal, plural, print_json, say
+from queuectl.cli.formats import QUEUE, add_format, check_format, print_lines
+from queuectl.cli.jobspec import NamingOptions
+from queuectl.cli.options import look_at_queue, open_queue, parser, subcommand
+from queuectl.cli.output import can_redraw, plural, print_json, say
 from queuectl.cli.queueview import print_queue, print_queues, rules_in_words, running_in_words, until
 from queuectl.core.durations import parse_duration
 from queuectl.core.states import ALL, TERMINAL
@@ -63,24 +65,27 @@ def _of_one(command: str, about: str, examples: str) -> Parser:
 
 def _list(words: list[str]) -> int:
     about = "List the queues: their jobs, the limits that hold, the workers that serve them."
-    options = parser("queue list", about, "  queuectl queue list\n  queuectl queue list --json").parse_args(
-        words
-    )
-    with open_queue(options) as queue:
+    options_of = parser("queue list", about, "  queuectl queue list\n  queuectl queue list --json")
+    add_format(options_of, QUEUE)
+    options = options_of.parse_args(words)
+    check_format(options)
+    with look_at_queue(options) as queue:
         views = queues.overview(queue)
     if options.json:
         print_json([view.to_dict() for view in views])
+    elif options.format is not None:
+        print_lines(options.format, (view.to_dict() for view in views))
     elif views:
         print_queues(views)
     else:
-        say("no queues yet: a job makes the one that it goes to. Try: queuectl enqueue 'echo hello'")
+        say("no queues yet: a job makes its own. Try: queuectl enqueue 'echo hello'")
     return 0
 
 
 def _show(words: list[str]) -> int:
     about = "Show everything about a queue: its jobs, its rules, and until when it is paused."
     options = _of_one("show", about, "  queuectl queue show mail").parse_args(words)
-    with open_queue(options) as queue:
+    with look_at_queue(options) as queue:
         view = queues.find(queue, options.name)
     if options.json:
         print_json(view.to_dict())
@@ -97,6 +102,7 @@ which are taken when it is enqueued."""
   queuectl queue set mail --concurrency 4
   queuectl queue set mail --rate 100/min --burst 10
   queuectl queue set reports --timeout 10m --max-retries 1
+  queuectl queue set reports --notify 'mail -s "$QUEUECTL_NOTIFY_ID died" ops'
   queuectl queue set mail --concurrency none --rate none"""
     options_of = _of_one("set", about, examples)
     add = options_of.add_argument_group("limits (none: no limit)").add_argument
@@ -110,6 +116,9 @@ which are taken when it is enqueued."""
     add("--backoff-base", metavar="X", help="wait X**n seconds after the n-th failure")
     add("--backoff-max", metavar="TIME", help="the longest wait between two runs")
     add("--retry-delay", metavar="TIME", help="the wait of linear and fixed backoff")
+    add = options_of.add_argument_group("who is told of the end of its jobs").add_argument
+    add("--notify", metavar="LINE", help="a command; none: nobody; default: as configured")
+    add("--notify-on", metavar="ENDS", help="completed, dead, cancelled, any (default: dead)")
     options = options_of.parse_args(words)
     given = {
         name: value
@@ -117,7 +126,8 @@ which are taken when it is enqueued."""
         if value is not None and name not in ("db", "json", "debug", "name")
     }
     with open_queue(options) as queue:
-        rule = queues.configure(queue, options.name, **given)
+        with NamingOptions(options, given):
+            rule = queues.configure(queue, options.name, **given)
         if options.json:
             print_json(queues.look(queue, options.name).to_dict())
         else:
@@ -216,7 +226,7 @@ def _note_obstacles(view: QueueView) -> None:
 
 def _wait(queue: Queue, name: str, timeout: float | None) -> None:
     """Until it is empty, the time is up, or somebody has opened it again: then it may never be empty."""
-    progress = is_terminal(sys.stderr)
+    progress = can_redraw(sys.stderr)
     shown = None
     try:
         for left in queues.emptying(queue, name, timeout=timeout):

@@ -2,64 +2,62 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 import threading
 
 from queuectl.app import serving_workers
-from queuectl.cli.jobspec import add_job_options, checked_fields, current_directory, parse_words
-from queuectl.cli.options import open_queue, parser
+from queuectl.cli.jobspec import add_job_options, checked_fields, current_directory, parse_words, with_parents
+from queuectl.cli.options import hidden, open_queue, parser
 from queuectl.cli.output import clean, print_json, say
-from queuectl.core import outcome as kinds
+from queuectl.cli.waitnotes import note_paused
 from queuectl.core import states
+from queuectl.core.notices import QUEUE as NOTIFICATIONS
 from queuectl.core.spec import job_from_fields
+from queuectl.notices import notifications
+from queuectl.queue import JobFilter
+from queuectl.running import can_run_here, exit_code, run_document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
     from queuectl.cli.options import Parser
-    from queuectl.core.job import Attempt, Job
+    from queuectl.core.job import Job
     from queuectl.queue import Queue
 
 _ABOUT = """Enqueue a job, print what it prints, and exit with its exit code (124 on timeout,
 128+n on signal n). A worker runs it; if none serves its queue, this command does.
-It is not retried unless --max-retries says so."""
+It is not retried unless --max-retries says so. With --json it prints one document when
+the job has ended: the job as `show --json` has it, stdout, stderr, combined (both, as they
+came), truncated (whether some of it is missing here) and run_exit_code."""
 
 _EXAMPLES = """
   queuectl run -- echo hello
   queuectl run "make -j4 && ./deploy" --timeout 10m
   queuectl run --max-retries 3 -- ./flaky-test
+  queuectl run --json "make test" | jq -r .combined
 """
-
-_TIMED_OUT = 124
-_NOT_STARTED = 126
-_NOT_FOUND = 127
-_CANCELLED = 130
 
 
 def build_parser() -> Parser:
     result = parser("run", _ABOUT, _EXAMPLES)
+    hidden(result, "--stored", metavar="ID")  # a job that is in the store already; see agents.runs
     add_job_options(result)
     return result
 
 
 def main(words: list[str]) -> int:
     options = parse_words(build_parser(), words)
-    fields = checked_fields(options)
+    fields = {} if options.stored else checked_fields(options, "run")
     with open_queue(options) as queue:
-        defaults = queue.defaults(cwd=current_directory(options))
-        defaults.max_retries = 0  # somebody is waiting for the answer
-        job = job_from_fields(fields, defaults)
-        queue.enqueue_jobs([job])
-        id = str(job.id)
+        id = options.stored or _enqueue(queue, fields, options)
         try:
             stored = queue.get(id)
             served = bool(serving_workers(queue.store, stored.queue))
-            # What needs resources waits for a worker that has them: here is nobody who counts them.
-            if stored.needs is not None or stored.state == states.BLOCKED or served:
+            if served or not can_run_here(stored):
                 _note_why_it_waits(stored, served=served)
+                note_paused(queue, [JobFilter(ids=(id,))])
                 ended = _follow(queue, id, options)
             else:
                 ended = _run_here(queue, stored, options)
@@ -67,7 +65,16 @@ def main(words: list[str]) -> int:
             # Whoever runs a command in a terminal and presses Ctrl+C wants that command to end.
             say(f"\ncancelling job {id}")
             ended = _cancel(queue, id)
+        _note_who_waits(queue, ended)
         return _finish(queue, ended, options)
+
+
+def _enqueue(queue: Queue, fields: dict[str, object], options: argparse.Namespace) -> str:
+    defaults = queue.defaults(cwd=current_directory(options))
+    defaults.max_retries = 0  # somebody is waiting for the answer
+    job = job_from_fields(with_parents(queue, options, fields), defaults)
+    queue.enqueue_jobs([job])
+    return str(job.id)
 
 
 def _note_why_it_waits(job: Job, *, served: bool) -> None:
@@ -78,6 +85,13 @@ def _note_why_it_waits(job: Job, *, served: bool) -> None:
         say(f"note: job {job.id} has to wait. See: queuectl explain {job.id}")
     elif job.needs is not None:
         say(f"note: job {job.id} waits for a worker with {job.needs}. See: queuectl explain {job.id}")
+
+
+def _note_who_waits(queue: Queue, job: Job) -> None:
+    """We run one job only; whoever is to be told of its end may have nobody to do it."""
+    untold = [one.id for one in notifications(queue, job)[:1] if one.state not in states.TERMINAL]
+    if untold and not serving_workers(queue.store, NOTIFICATIONS):
+        say(f"note: {clean(untold[0])} waits for a worker. Start one: queuectl worker start")
 
 
 def _follow(queue: Queue, id: str, options: argparse.Namespace) -> Job:
@@ -105,7 +119,7 @@ def _cancel(queue: Queue, id: str) -> Job:
 
 def _run_here(queue: Queue, job: Job, options: argparse.Namespace) -> Job:
     """Be a worker for this one job, while a thread of its own shows the output."""
-    from queuectl.app import WorkerSpec, build_worker
+    from queuectl.assembly import WorkerSpec, build_worker
     from queuectl.queue import Queue as Another
 
     def interrupted() -> None:
@@ -129,41 +143,13 @@ def _run_here(queue: Queue, job: Job, options: argparse.Namespace) -> Job:
 
 
 def _finish(queue: Queue, job: Job, options: argparse.Namespace) -> int:
-    attempts = queue.attempts(job)
-    code = _exit_code(job, attempts[-1].outcome if attempts else None)
     if options.json:
-        history = [attempt.to_dict() for attempt in attempts]
-        texts = _texts(queue, job, attempts[-1]) if attempts else {}
-        print_json({**job.to_dict(), **texts, "history": history})
-    elif job.state != states.COMPLETED:
+        document = run_document(queue, job)
+        print_json(document)
+        return int(str(document["run_exit_code"]))
+    if job.state != states.COMPLETED:
         sys.stdout.flush()
-        say(f"job {job.id} {job.state}: {clean(job.last_error or '')}")
-    return code
+        from queuectl.core.deaths import without_path
 
-
-def _texts(queue: Queue, job: Job, attempt: Attempt) -> dict[str, str]:
-    from queuectl.core.chunks import STDERR, STDOUT
-    from queuectl.outputs import stored_output
-
-    streams = {STDOUT: bytearray(), STDERR: bytearray()}
-    for chunk in stored_output(queue, job, attempt):
-        if chunk.stream in streams:
-            streams[chunk.stream] += chunk.data
-    return {
-        "stdout": streams[STDOUT].decode("utf-8", "replace"),
-        "stderr": streams[STDERR].decode("utf-8", "replace"),
-    }
-
-
-def _exit_code(job: Job, outcome: str | None) -> int:
-    if job.state == states.COMPLETED:
-        return 0
-    if job.state == states.CANCELLED:
-        return _CANCELLED
-    if outcome == kinds.TIMEOUT:
-        return _TIMED_OUT
-    if job.signal is not None:
-        return 128 + job.signal
-    if job.exit_code:
-        return job.exit_code
-    return _NOT_FOUND if os.strerror(errno.ENOENT) in (job.last_error or "") else _NOT_STARTED
+        say(f"job {job.id} {job.state}: {clean(without_path(job.last_error or ''))}", as_it_is=True)
+    return exit_code(job, queue.attempts(job))

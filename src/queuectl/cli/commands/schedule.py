@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import os
+
 from queuectl import schedules
-from queuectl.cli.jobspec import add_job_options, current_directory, fields_from_options, parse_words
-from queuectl.cli.options import open_queue, parser, subcommand
-from queuectl.cli.output import clean, print_json, print_table, say
+from queuectl.cli.formats import SCHEDULE, add_format, check_format, print_lines
+from queuectl.cli.jobspec import (
+    NamingOptions,
+    add_job_options,
+    current_directory,
+    fields_from_options,
+    note_missing_directory,
+    parse_words,
+)
+from queuectl.cli.options import look_at_queue, open_queue, parser, subcommand
+from queuectl.cli.output import print_facts, print_json, print_table, say
 from queuectl.cli.selection import number
 from queuectl.clock import SYSTEM_CLOCK
 from queuectl.core.fields import Defaults
@@ -35,8 +45,8 @@ _ABOUT = """Recurring jobs. The workers fire them: each time exactly once, on ho
 
 _EXAMPLES = """
   queuectl schedule add nightly "0 3 * * *" -- pg_dump -f /backup/db.sql db
-  queuectl schedule add report "0 9 * * MON-FRI" --tz Europe/Berlin "make report | mail boss"
-  queuectl schedule add poll "@every 30s" --overlap skip --timeout 1m -- ./poll.sh
+  queuectl schedule add report "0 9 * * MON-FRI" --tz Europe/Rome "make report"
+  queuectl schedule add poll "@every 30s" --timeout 1m "./poll.sh | mail boss"
   queuectl schedule show nightly --next 10
   queuectl schedule trigger nightly
 """
@@ -49,6 +59,7 @@ of each job carries its time: NAME-20261201T030000Z."""
 _ALIASES = {"ls": "list", "info": "show", "get": "show", "delete": "rm", "remove": "rm", "run": "trigger"}
 _HEADER = ("NAME", "SCHEDULE", "NEXT", "LAST", "FIRED", "COMMAND")
 _FIRST_TIMES = 3
+_FACTS_WIDTH = 13
 
 
 def build_parser() -> Parser:
@@ -109,7 +120,8 @@ def _add(words: list[str]) -> int:
     what = (options.schedule_name, options.recurrence, fields_from_options(options))
     rules = {"zone": options.tz, "catch_up": options.catch_up, "overlap": options.overlap}
     # Refused before a store is opened, so that none is made for nothing.
-    schedules.described(*what, Defaults(now=SYSTEM_CLOCK.now(), cwd=cwd), **rules)
+    with NamingOptions(options, what[-1]):
+        schedules.described(*what, Defaults(now=SYSTEM_CLOCK.now(), cwd=cwd), **rules)
     with open_queue(options) as queue:
         schedule = schedules.add(queue, *what, **rules, replace=options.replace, cwd=cwd)
         times = schedules.next_times(queue, schedule, _FIRST_TIMES)
@@ -121,6 +133,8 @@ def _add(words: list[str]) -> int:
                 print(f"  next {describe_when(ms, now_ms=queue.clock.now())}")
         if schedule.paused_at is not None:
             say(f"note: it is paused. Resume it: queuectl schedule resume {schedule.name}")
+        if options.cwd:
+            note_missing_directory(os.path.join(cwd, options.cwd))
         _warn_without_workers(queue)
     return 0
 
@@ -141,13 +155,16 @@ def _warn_without_workers(queue: Queue) -> None:
 
 def _list(words: list[str]) -> int:
     about = "List the schedules by name, with their next and last times."
-    options = parser(
-        "schedule list", about, "  queuectl schedule list\n  queuectl schedule --json"
-    ).parse_args(words)
-    with open_queue(options) as queue:
+    options_of = parser("schedule list", about, "  queuectl schedule list\n  queuectl schedule --json")
+    add_format(options_of, SCHEDULE)
+    options = options_of.parse_args(words)
+    check_format(options)
+    with look_at_queue(options) as queue:
         found = schedules.every(queue)
         if options.json:
             print_json([schedule.to_dict() for schedule in found])
+        elif options.format is not None:
+            print_lines(options.format, (schedule.to_dict() for schedule in found))
         elif not found:
             say("no schedules")
         else:
@@ -192,7 +209,7 @@ def _show(words: list[str]) -> int:
         "--next", type=number(0, 1_000), default=5, metavar="N", help="how many next times (default: 5)"
     )
     options = options_of.parse_args(words)
-    with open_queue(options) as queue:
+    with look_at_queue(options) as queue:
         schedule = schedules.get(queue, options.schedule_name)
         try:
             times = schedules.next_times(queue, schedule, options.next)
@@ -236,12 +253,10 @@ def _print(schedule: Schedule, times: list[int], now: int) -> None:
         ("Created", when(schedule.created_at)),
         ("Changed", when(schedule.updated_at)),
     ]
-    for fact, value in facts:
-        if value not in (None, ""):
-            print(f"{fact + ':':<13}{clean(str(value))}")
+    print_facts(facts, width=_FACTS_WIDTH)
     for place, ms in enumerate(times):
         title = "If resumed:" if schedule.paused_at is not None else "Next:"
-        print(f"{title if place == 0 else '':<13}{describe_when(ms, now_ms=now)}")
+        print(f"{title if place == 0 else '':<{_FACTS_WIDTH}}{describe_when(ms, now_ms=now)}")
 
 
 def _plain(value: object) -> str:

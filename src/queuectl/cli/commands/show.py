@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from queuectl import system
-from queuectl.cli.acting import each
+from queuectl.cli.acting import each_selected
+from queuectl.cli.deathreport import print_death
+from queuectl.cli.formats import JOB_DOCUMENT, add_format, check_format, print_lines
 from queuectl.cli.listing import progress_of
-from queuectl.cli.options import open_queue, parser
-from queuectl.cli.output import clean, paint, plural, print_json, print_table
-from queuectl.core.durations import format_duration
+from queuectl.cli.options import look_at_queue, parser
+from queuectl.cli.output import pasteable, plural, print_facts, print_json, print_table
+from queuectl.cli.selectors import IDS_HELP
+from queuectl.core.deaths import without_path
+from queuectl.core.durations import format_duration, format_run
 from queuectl.core.job import plain_number
-from queuectl.core.states import BLOCKED, PROCESSING
+from queuectl.core.states import BLOCKED, COMPLETED, PROCESSING
 from queuectl.core.times import describe_when
 from queuectl.documents import job_document
+from queuectl.estimating import expectations
 from queuectl.graphs import relations
+from queuectl.notices import described
+from queuectl.postmortem import last_death
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +34,9 @@ _ABOUT = "Show everything about jobs, with every attempt: when, where, how long,
 
 _EXAMPLES = """
   queuectl show job1
-  queuectl show job1 job2 --json
+  queuectl show last
+  queuectl show job1 --format '{state}'
+  queuectl show 3,5-8 --json
 """
 
 _HEADER = ("ATTEMPT", "STARTED", "TOOK", "OUTCOME", "EXIT", "WORKER", "OUTPUT", "ERROR")
@@ -35,22 +44,29 @@ _HEADER = ("ATTEMPT", "STARTED", "TOOK", "OUTCOME", "EXIT", "WORKER", "OUTPUT", 
 
 def build_parser() -> Parser:
     result = parser("show", _ABOUT, _EXAMPLES)
-    result.add_argument("ids", nargs="+", metavar="ID", help="the jobs, by id")
+    result.add_argument("ids", nargs="+", metavar="ID", help=IDS_HELP)
+    add_format(result, JOB_DOCUMENT)
     return result
 
 
 def main(words: list[str]) -> int:
     options = build_parser().parse_args(words)
-    with open_queue(options) as queue:
+    check_format(options)
+    with look_at_queue(options) as queue:
         return show_jobs(queue, options, queue.get)
 
 
-def show_jobs(queue: Queue, options: argparse.Namespace, find: Callable[[str], Job]) -> int:
+def show_jobs(
+    queue: Queue, options: argparse.Namespace, find: Callable[[str], Job], *, among: tuple[str, ...] = ()
+) -> int:
     """Print the jobs that the options name; returns the exit code."""
-    jobs, code = each(options.ids, find, as_json=options.json)
+    jobs, code, several = each_selected(queue, options, find, among=among)
     if options.json:
         documents = [job_document(queue, job) for job in jobs]
-        print_json(documents if len(set(options.ids)) > 1 else documents[0])
+        print_json(documents if several else documents[0])
+        return code
+    if options.format is not None:
+        print_lines(options.format, (job_document(queue, job) for job in jobs))
         return code
     for number, job in enumerate(jobs):
         if number:
@@ -62,20 +78,22 @@ def show_jobs(queue: Queue, options: argparse.Namespace, find: Callable[[str], J
 def _print(queue: Queue, job: Job) -> None:
     now = queue.clock.now()
     facts = [
-        (name, value)
-        for name, value in [*_facts(job, now), *relations(queue, job)]
-        if value not in (None, "")
+        *_facts(job, now),
+        *expectations(queue, job),
+        *relations(queue, job),
+        *described(queue, job),
     ]
-    width = max(len(name) for name, _ in facts) + 2
-    for name, value in facts:
-        text = clean(str(value))
-        print(f"{name + ':':<{width}}{paint(text, job.state) if name == 'State' else text}")
-    rows = [_row(attempt, now) for attempt in queue.attempts(job)]
+    print_facts(facts, state=job.state)
+    attempts = queue.attempts(job)
+    rows = [_row(attempt, now) for attempt in attempts]
     if job.state == PROCESSING:
         rows.append(_running_row(job, now))
     if rows:
         print()
-        print_table(_HEADER, rows)
+        print_table(_HEADER, rows, spare=("OUTPUT", "WORKER"))
+    died = None if job.state == COMPLETED else last_death(queue, job, attempts)
+    if died is not None:
+        print_death(*died)
 
 
 def _facts(job: Job, now: int) -> list[tuple[str, object]]:
@@ -85,6 +103,7 @@ def _facts(job: Job, now: int) -> list[tuple[str, object]]:
     return [
         ("Id", job.id),
         ("State", job.state),
+        ("Number", job.seq),
         ("Command", job.command),
         ("Shell", "no, the words are run as they are" if job.argv else None),
         ("Queue", job.queue),
@@ -104,16 +123,18 @@ def _facts(job: Job, now: int) -> list[tuple[str, object]]:
         ("Updated", when(job.updated_at)),
         ("Worker", job.worker_id),
         ("Progress", progress_of(job)),
-        ("Held", f"until somebody releases it: queuectl release {job.id}" if _is_held(job) else None),
+        ("Held", _held(job)),
         ("Cancelling", "its worker has been asked to stop it" if job.cancel_requested else None),
         ("Exit code", job.exit_code),
         ("Signal", None if job.signal is None else system.signal_name(job.signal)),
-        ("Last error", job.last_error),
+        ("Last error", without_path(job.last_error or "")),
     ]
 
 
-def _is_held(job: Job) -> bool:
-    return job.state == BLOCKED and bool(job.held)
+def _held(job: Job) -> str | None:
+    if job.state != BLOCKED or not job.held:
+        return None
+    return pasteable(f"until somebody releases it: queuectl release {job.id}")
 
 
 def _backoff(job: Job) -> str:
@@ -133,12 +154,12 @@ def _row(attempt: Attempt, now: int) -> tuple[str, ...]:
     return (
         str(attempt.run),
         "-" if started is None else _short(started, now),
-        "-" if started is None else format_duration(max(ended - started, 0)),
+        "-" if started is None else format_run(ended - started),
         attempt.outcome,
         ending if attempt.signal is None else system.signal_name(attempt.signal),
         attempt.worker_id or "-",
         plural(attempt.output_bytes, "byte"),
-        attempt.error or "",
+        without_path(attempt.error or ""),
     )
 
 

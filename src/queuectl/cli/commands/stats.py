@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from queuectl.cli.options import open_queue, parser
+from queuectl.cli.options import look_at_queue, parser
 from queuectl.cli.output import print_json, print_table, say
-from queuectl.core.durations import format_duration
+from queuectl.core.durations import format_duration, parse_duration
 from queuectl.core.job import plain_number
 from queuectl.core.spec import check_queue
 from queuectl.core.times import describe_when, iso
-from queuectl.history import RANGES
+from queuectl.errors import InvalidInput
+from queuectl.history import range_of
 from queuectl.metrics.summary import Summary, summaries
 
 TYPE_CHECKING = False
@@ -16,11 +17,14 @@ if TYPE_CHECKING:
     from queuectl.cli.options import Parser
     from queuectl.queue import Queue
 
-_ABOUT = """Sum up the last hour, day, week or month: how much was done, how much of it went well, how long
-jobs waited and ran. p50 is the middle: half of them took less; of 100 jobs 95 took less than p95."""
+_ABOUT = """Sum up the last hours or days: how much was done, how much of it went well, how long
+jobs waited and ran. p50 is the middle: half of them took less; of 100 jobs 95 took less than p95.
+The past is kept in steps: of a minute for 3 hours, of 10 for a day, of an hour for a week, of 4 for a
+month, then of a day. A time is rounded up to whole ones."""
 
 _EXAMPLES = """
   queuectl stats
+  queuectl stats --since 90m
   queuectl stats --since 7d
   queuectl stats --queue mail --since 1h
   queuectl stats --json
@@ -31,19 +35,26 @@ _HEADER = (
     *("WAIT P50", "WAIT P95", "RUN P50", "RUN P95"),
 )
 _MOST_ROWS = 50
+_MONTH_MS = 30 * 86_400_000
 
 
 def build_parser() -> Parser:
     result = parser("stats", _ABOUT, _EXAMPLES)
     result.add_argument("--queue", "-q", metavar="NAME", help="only this queue")
-    result.add_argument("--since", choices=tuple(RANGES), default="24h", help="how far back (default: 24h)")
+    result.add_argument(
+        "--since", default="24h", metavar="TIME", help="how far back: 90m, 12h, 7d (default: 24h)"
+    )
     return result
 
 
 def main(words: list[str]) -> int:
     options = build_parser().parse_args(words)
-    with open_queue(options) as queue:
-        since, whole, each = summaries(queue, options.since)
+    asked_ms = parse_duration(options.since, what="--since")
+    if not asked_ms:
+        raise InvalidInput("--since 0 is no time", "like: queuectl stats --since 1h")
+    chosen = range_of(asked_ms)
+    with look_at_queue(options) as queue:
+        since, whole, each = summaries(queue, chosen)
         if options.queue is not None:
             whole, each = _one(queue, check_queue(options.queue), whole, each), []
         if options.json:
@@ -56,14 +67,24 @@ def main(words: list[str]) -> int:
                 }
             )
             return 0
-        print("\n".join(_lines(whole, options.since, describe_when(since, now_ms=queue.clock.now()))))
+        name = " ".join(options.since.split())
+        if chosen.whole * 60_000 != asked_ms:
+            name += f", in steps of {format_duration(chosen.step * 60_000)}"
+        print("\n".join(_lines(whole, name, describe_when(since, now_ms=queue.clock.now()))))
     if len(each) > 1:
         print()
-        print_table(_HEADER, [_row(one) for one in each[:_MOST_ROWS]])
+        print_table(
+            _HEADER,
+            [_row(one) for one in each[:_MOST_ROWS]],
+            spare=("WAIT P50", "RUN P50", "FAILED ATTEMPTS"),
+        )
     if len(each) > _MOST_ROWS:
         say(f"{len(each) - _MOST_ROWS:,} more queues; --json has all of them")
     if whole.is_empty:
-        say("nothing happened in that time; --since 30d looks further back")
+        say(
+            "nothing happened in that time"
+            + ("; --since 30d looks further back" if asked_ms < _MONTH_MS else "")
+        )
     return 0
 
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 import sys
 
 from queuectl.cli.crashes import tell_of_crashes
+from queuectl.cli.formats import STATUS, add_format, check_format
 from queuectl.cli.listing import progress_of
-from queuectl.cli.options import open_queue, parser
-from queuectl.cli.output import clean, is_terminal, print_json, say
-from queuectl.core.durations import format_age, format_duration, parse_duration
+from queuectl.cli.options import look_at_queue, open_queue, parser
+from queuectl.cli.output import can_redraw, clean, print_json, say
+from queuectl.core.durations import format_age, parse_duration
+from queuectl.core.estimates import roughly
 from queuectl.core.job import plain_number
 from queuectl.errors import InvalidInput
 from queuectl.overview import Overview
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
+
+    from queuectl.cli.formats import Template
     from queuectl.cli.options import Parser
     from queuectl.queue import Queue
 
@@ -24,6 +29,7 @@ _EXAMPLES = """
   queuectl status
   queuectl status --queue mail
   queuectl status --watch
+  queuectl status --format '{pending} wait, {dead} are dead'
   queuectl status --json
 """
 
@@ -51,28 +57,36 @@ def build_parser() -> Parser:
         metavar="TIME",
         help="again and again, every second or so often; Ctrl+C ends it",
     )
+    add_format(result, STATUS)
     return result
 
 
 def main(words: list[str]) -> int:
     options = build_parser().parse_args(words)
+    check_format(options)
     if options.watch is not None and options.json:
         raise InvalidInput("--json and --watch do not go together", "leave one of them out")
-    with open_queue(options) as queue:
-        if options.watch is not None:
-            return _watch(queue, options.queue, parse_duration(options.watch, what="--watch"))
+    if options.watch is not None:
+        every_ms = parse_duration(options.watch, what="--watch")
+        with open_queue(options) as queue:  # made if there is none: who watches waits for jobs to come
+            return _watch(queue, options, every_ms)
+    with look_at_queue(options) as queue:
         overview = Overview(queue, options.queue)
         if options.json:
-            print_json(overview.to_dict())
+            print_json(overview.document())
             return 0
-        print("\n".join(_lines(overview)))
+        print("\n".join(_lines(overview, options.format)))
+        if options.format is not None:
+            return 0
         tell_of_crashes(queue)
         if not overview.total and not overview.workers:
             say("nothing here yet; try: queuectl enqueue 'echo hello' && queuectl worker start")
     return 0
 
 
-def _lines(overview: Overview) -> list[str]:
+def _lines(overview: Overview, template: Template | None) -> list[str]:
+    if template is not None:
+        return template.line(overview.document()).split("\n")
     lines = [f"Active Workers: {overview.workers}"]
     lines += [f"{title}: {overview.counts[state]}" for title, state in _LINES.items()]
     lines.append(f"Total: {overview.total}")
@@ -81,8 +95,9 @@ def _lines(overview: Overview) -> list[str]:
     if overview.per_minute:
         rate = plain_number(round(overview.per_minute, 1))
         lines.append(f"Throughput: {rate} jobs/min (last {overview.window_ms // 60_000} min)")
-    if overview.drain_ms is not None:
-        lines.append(f"Time to drain: ~{_roughly(overview.drain_ms)}")
+    estimate = overview.estimate
+    if estimate.ms is not None:
+        lines.append(f"ETA: ~{roughly(estimate.ms)} ({estimate.in_words()})")
     lines += [
         f"Queue {clean(rule.name)}: {'paused' if rule.paused_at else 'takes no new jobs'}"
         + (f" ({clean(rule.pause_reason)})" if rule.pause_reason else "")
@@ -94,26 +109,17 @@ def _lines(overview: Overview) -> list[str]:
     return lines
 
 
-def _roughly(ms: int) -> str:
-    """An estimate, not more exact than it is: to the second, the minute or the hour."""
-    for unit in (3_600_000, 60_000):
-        if ms >= 10 * unit:
-            ms = ms // unit * unit
-            break
-    return format_duration(max(ms // 1000, 1) * 1000)
-
-
-def _watch(queue: Queue, name: str | None, every_ms: int) -> int:
+def _watch(queue: Queue, options: argparse.Namespace, every_ms: int) -> int:
     """Until Ctrl+C, which is the way to end it and no failure."""
     import time
 
-    terminal = is_terminal()
+    terminal = can_redraw()
     pause = max(every_ms, 100) / 1000
     try:
         if terminal:
             sys.stdout.write("\x1b[2J")  # once: what was on the screen would be overwritten line by line
         while True:
-            lines = _lines(Overview(queue, name))
+            lines = _lines(Overview(queue, options.queue), options.format)
             sys.stdout.write(_drawn(lines) if terminal else "\n".join(lines) + "\n\n")
             sys.stdout.flush()
             time.sleep(pause)

@@ -6,39 +6,28 @@ import os
 import sys
 
 from queuectl.cli.crashes import tell_of_crashes
-from queuectl.cli.options import hidden, open_queue, parser, subcommand
+from queuectl.cli.fleetoptions import dealt, fleet_options, provided, worker_options, worker_spec
+from queuectl.cli.formats import WORKER, add_format, check_format, print_lines
+from queuectl.cli.options import hidden, look_at_queue, open_queue, parser, subcommand
 from queuectl.cli.output import is_terminal, plural, print_json, print_table, say
 from queuectl.cli.selection import number
-from queuectl.core.dealing import parse_queues
+from queuectl.cli.workerhelp import WORDS
 from queuectl.core.durations import format_age, parse_duration
-from queuectl.core.pieces import deal, read, spell
+from queuectl.core.pieces import read
 from queuectl.documents import worker_document
-from queuectl.errors import NotFound, Refused
+from queuectl.notices import others_are_told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from queuectl.app import WorkerSpec
+    from queuectl.assembly import WorkerSpec
     from queuectl.cli.options import Parser
     from queuectl.core.pieces import Pieces
     from queuectl.fleet import Worker
     from queuectl.paths import Location
     from queuectl.queue import Queue
-
-_ABOUT = "Workers run the jobs. They live in the background and survive your terminal."
-_EXAMPLES = """
-  queuectl worker start --count 3            three worker processes
-  queuectl worker start --concurrency 8      one process that runs eight commands at once
-  queuectl worker start --queue urgent,bulk  all of urgent before anything of bulk
-  queuectl worker start --queue web=3,bulk=1 three of four from web while both have work
-  queuectl worker start --provides gpu=2     for jobs with --needs gpu=1; each is told which one
-  queuectl worker start --foreground         stay here; Ctrl+C stops it
-  queuectl worker list
-  queuectl worker stop                       lets running jobs finish first
-  queuectl worker stop --now                 does not; they go back to the queue
-"""
 
 _WIDEST_PROVIDES = 40  # characters in the table
 
@@ -49,7 +38,7 @@ _ALIASES = {"run": "start", "ls": "list", "status": "list"}
 
 def main(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help"):
-        build_parser("start|stop|restart|list|scale").parse_args(["--help"])
+        build_parser().parse_args(["--help"])
     if words[0] in _INTERNAL:
         return _RUN[words[0]](words[1:])
     name, rest = subcommand(words, _COMMANDS, "worker", _ALIASES)
@@ -58,39 +47,14 @@ def main(words: list[str]) -> int:
     return _RUN[name or "list"](rest)
 
 
-def build_parser(name: str) -> Parser:
-    return parser(f"worker {name}", _ABOUT, _EXAMPLES)
-
-
-def _worker_options(result: Parser) -> None:
-    result.add_argument(
-        "--concurrency", "-j", type=number(1, 10_000), metavar="M", help="commands at once in each"
-    )
-    result.add_argument(
-        "--queue",
-        "-q",
-        "--queues",
-        metavar="A,B",
-        help="serve only these queues, strictly in this order; or by weight: A=3,B=1",
-    )
-    result.add_argument(
-        "--provides",
-        action="append",
-        metavar="NAME=N",
-        help="resources that jobs may need, divided among the processes: gpu=2, gpu=ids:0+3",
-    )
-    result.add_argument(
-        "--max-load", metavar="X", help="take no new jobs while the 1-minute load is that high"
-    )
-    result.add_argument("--min-free-memory", metavar="SIZE", help="nor while less memory is free: 2G")
+def build_parser(name: str = "") -> Parser:
+    about, examples = WORDS.get(name, WORDS[""])
+    return parser(f"worker {name}".rstrip(), about, examples)
 
 
 def start_parser() -> Parser:
     result = build_parser("start")
-    result.add_argument(
-        "--count", "-n", "-w", type=number(1, 1000), default=1, metavar="N", help="worker processes"
-    )
-    _worker_options(result)
+    fleet_options(result)
     result.add_argument("--foreground", "-f", action="store_true", help="stay; Ctrl+C stops it")
     hidden(result, "--detach", "-d", "--background", dest="detach", action="store_true")
     return result
@@ -98,10 +62,12 @@ def start_parser() -> Parser:
 
 def _start(words: list[str]) -> int:
     options = start_parser().parse_args(words)
-    spec = _spec(options)
-    shares = _dealt(options, options.count)
+    spec = worker_spec(options)
+    shares = dealt(options, options.count)
     _warn_root(options)
     with open_queue(options) as queue:
+        if others_are_told(queue, spec.queues):
+            say("note: this worker runs no notifications, as --queue does not name the queue notifications")
         mode = "background" if options.detach else queue.settings.worker_mode
         if not (options.foreground or mode == "foreground"):
             return _start_background(queue, options, spec, shares)
@@ -118,48 +84,10 @@ def _warn_root(options: argparse.Namespace) -> None:
         say("warning: as root, workers run every job as root; better give them an account of their own")
 
 
-def _spec(options: argparse.Namespace) -> WorkerSpec:
-    """What all the workers that are to be started have in common."""
-    from queuectl.app import WorkerSpec
-    from queuectl.core.admission import parse_limits
-
-    spec = WorkerSpec(url=options.db, concurrency=options.concurrency)
-    if options.queue not in (None, "*", "all"):
-        spec.queues, spec.weights = parse_queues(options.queue)
-    spec.limits = parse_limits(options.max_load, options.min_free_memory)
-    return spec
-
-
-def _provided(options: argparse.Namespace) -> Pieces:
-    from queuectl.core.amounts import parse_provides
-
-    texts = [text for text in options.provides or () if text]  # a worker whose share is empty has ""
-    return parse_provides(texts, "--provides")
-
-
-def _dealt(options: argparse.Namespace, count: int) -> list[Pieces]:
-    """For each of the workers what it provides."""
-    _check_readable(options)
-    shares = deal(_provided(options), count)
-    for share in shares:
-        spell(share)  # is it short enough?
-    return shares
-
-
-def _check_readable(options: argparse.Namespace) -> None:
-    """A limit that nobody can measure is none."""
-    from queuectl import system
-
-    if options.max_load is not None and system.load_average() is None:
-        raise Refused("this machine does not tell its load", "start without --max-load")
-    if options.min_free_memory is not None and system.available_memory() is None:
-        raise Refused("this machine does not tell its free memory", "start without --min-free-memory")
-
-
 def _refuse_taken(queue: Queue, options: argparse.Namespace) -> None:
     from queuectl.fleet import refuse_taken
 
-    refuse_taken(queue, _provided(options))
+    refuse_taken(queue, provided(options))
 
 
 def _start_background(
@@ -179,7 +107,7 @@ def _start_background(
 
 
 def _start_foreground(location: Location, spec: WorkerSpec, shares: list[Pieces]) -> int:
-    from queuectl.app import run_supervisor, run_worker
+    from queuectl.assembly import run_supervisor, run_worker
 
     if len(shares) == 1:
         spec.url, spec.provides, spec.verbose = location.url, shares[0], True
@@ -195,16 +123,22 @@ def _start_foreground(location: Location, spec: WorkerSpec, shares: list[Pieces]
 
 def _serve(words: list[str]) -> int:
     """Be one worker of a supervisor; not for people."""
-    from queuectl.app import run_worker
+    from queuectl.assembly import run_worker
 
     result = build_parser("serve")
-    _worker_options(result)
+    worker_options(result)
     result.add_argument("--lifeline", type=int)
+    result.add_argument("--pulse", metavar="FD:SECONDS")
+    result.add_argument("--log-max", type=int)
     result.add_argument("--foreground", action="store_true")
     options = result.parse_args(words)
-    spec = _spec(options)
-    spec.provides = _provided(options)
+    spec = worker_spec(options)
+    spec.provides = provided(options)
     spec.lifeline = options.lifeline
+    spec.log_max = options.log_max
+    if options.pulse is not None:
+        fd, _, every = options.pulse.partition(":")
+        spec.pulse = int(fd), float(every)
     spec.foreground = spec.verbose = options.foreground
     run_worker(spec)
     return 0
@@ -212,17 +146,22 @@ def _serve(words: list[str]) -> int:
 
 def _supervise(words: list[str]) -> int:
     """Be the supervisor of background workers; not for people."""
-    from queuectl.app import run_supervisor
+    from queuectl.assembly import run_supervisor
     from queuectl.fleet import own_words, worker_command
     from queuectl.paths import locate
 
     result = build_parser("supervise")
-    _worker_options(result)
+    worker_options(result)
     result.add_argument("--count", type=int, required=True)
+    result.add_argument("--log-max", type=int)
+    result.add_argument("--fed", action="store_true")  # stdin says when each of them may begin
     options = result.parse_args(words)
-    command = worker_command(locate(options.db), _spec(options))
+    command = worker_command(locate(options.db), worker_spec(options))
+    if options.log_max is not None:
+        command += ["--log-max", str(options.log_max)]
     shares = [read(text) for text in options.provides or ()]  # one for each worker
-    run_supervisor(command, options.count, options.db, own_words(shares))
+    feed = sys.stdin.fileno() if options.fed else None
+    run_supervisor(command, options.count, options.db, own_words(shares), log_max=options.log_max, feed=feed)
     return 0
 
 
@@ -294,74 +233,68 @@ def _waiting(silent: bool) -> Callable[[list[Worker]], None] | None:
 
 
 def _restart(words: list[str]) -> int:
-    from queuectl.app import living_workers
-    from queuectl.fleet import alike, on_this_machine, start_background
+    from queuectl.cli.restarting import restart
 
     options = stop_parser("restart").parse_args(words)
-    with open_queue(options) as queue:
-        living = on_this_machine(queue.store, living_workers(queue.store))
-        unknown = set(options.ids) - {worker.id for worker in living}
-        if unknown:
-            raise NotFound(f"there is no worker {min(unknown)[:80]!r}", "queuectl worker list shows them")
-        chosen = [worker for worker in living if not options.ids or worker.id in options.ids]
-        kinds = alike(queue, chosen)
-        if not kinds:
-            say("no workers are running. Start some: queuectl worker start")
-            return 1
-        _stop_and_tell(queue, options)
-        for spec, shares in kinds:
-            for worker in start_background(queue, shares, spec):
-                say(f"Worker {worker.id} started")
-    return 0
+    return restart(options, _waiting(options.json))
 
 
 def _scale(words: list[str]) -> int:
-    from queuectl.app import living_workers
+    from queuectl.app import living_workers, workers_at_work
     from queuectl.fleet import on_this_machine, start_background, stop_workers
 
     result = build_parser("scale")
     result.add_argument(
         "count", type=number(0, 1000), metavar="N", help="how many workers this machine shall have"
     )
-    _worker_options(result)
+    worker_options(result)
     options = result.parse_args(words)
-    spec = _spec(options)
+    spec = worker_spec(options)
     with open_queue(options) as queue:
         # Those that provide something are the last to go.
         living = sorted(
             on_this_machine(queue.store, living_workers(queue.store)), key=lambda worker: not worker.provides
         )
         missing = options.count - len(living)
-        shares = _dealt(options, max(missing, 1))
+        shares = dealt(options, max(missing, 1))
         if missing > 0:
             _refuse_taken(queue, options)
             start_background(queue, shares, spec)
         elif missing < 0:
             stop_workers(queue, ids=[worker.id for worker in living[missing:]])
         if options.json:
-            print_json([worker_document(worker) for worker in living_workers(queue.store)])
+            print_json([worker_document(worker) for worker in workers_at_work(queue.store)])
         else:
             print(f"✓ {plural(options.count, 'worker')} running")
     return 0
 
 
 def _list(words: list[str]) -> int:
-    from queuectl.app import living_workers
+    from queuectl.app import workers_at_work
 
-    options = build_parser("list").parse_args(words)
-    with open_queue(options) as queue:
-        living = living_workers(queue.store)
+    options_of = build_parser("list")
+    add_format(options_of, WORKER)
+    options = options_of.parse_args(words)
+    check_format(options)
+    with look_at_queue(options) as queue:
+        living = workers_at_work(queue.store)
         now = queue.clock.now()
         tell_of_crashes(queue)
     if options.json:
         print_json([worker_document(worker) for worker in living])
+        return 0
+    if options.format is not None:
+        print_lines(options.format, map(worker_document, living))
         return 0
     if not living:
         say("no workers are running. Start one: queuectl worker start")
         return 0
     providing = any(worker.provides for worker in living)
     print_table(
-        ("ID", "STATE", "PID", "HOST", "RUNNING", "UP", "SEEN", "QUEUES", *(["PROVIDES"] * providing)),
+        (
+            *("ID", "STATE", "PID", "HOST", "RUNNING", "UP", "SEEN", "VERSION", "QUEUES"),
+            *(["PROVIDES"] * providing),
+        ),
         [
             (
                 worker.id,
@@ -371,7 +304,8 @@ def _list(words: list[str]) -> int:
                 f"{worker.running}/{worker.concurrency}",
                 format_age(max(now - worker.started_at, 0)),
                 format_age(max(now - worker.seen_at, 0)) + " ago",
-                worker.queues or "all",
+                worker.version or "older",
+                "all" if worker.queues is None else worker.queues or "its own job",
                 *([_shortened(worker.provides or "-")] * providing),
             )
             for worker in living

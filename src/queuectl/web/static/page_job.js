@@ -108,7 +108,7 @@ class JobPage {
       h("div", { class: "toolbar job-state" }, badge(job.state), job.held && h("span", { class: "chip" }, "held"), job.progress !== undefined && progress(job)),
       h("pre", { class: "panel job-command wrap", tabindex: "0", "aria-label": "Command" }, h("bdi", null, plain(job.command))),
     );
-    update(this.side, this.why(), this.timeline(), this.details(), panel("On the command line", command(plain(job.command_line))));
+    update(this.side, this.why(), this.death(), this.timeline(), this.details(), panel("On the command line", command(plain(job.command_line))));
     update(this.runs, this.attempts());
     const runs = job.history.map((one) => one.attempt).slice(-200);
     update(this.select, h("option", { value: "" }, "latest"), runs.reverse().map((run) => h("option", { value: run }, `attempt ${run}`)));
@@ -139,7 +139,7 @@ class JobPage {
 
   async edit() {
     const { job } = this;
-    const was = { priority: String(job.priority), timeout: job.timeout === null ? "" : `${job.timeout}s`, run_at: "" };
+    const was = { priority: String(job.priority), timeout: timeoutOf(job), run_at: "" };
     const save = (values) => {
       const changed = Object.entries(values).filter(([name, value]) => value !== was[name]);
       const number = ([name, value]) => [name, name === "priority" && /^-?\d+$/.test(value) ? Number(value) : value || null];
@@ -147,7 +147,7 @@ class JobPage {
     };
     const fields = [
       { name: "priority", label: "Priority", value: was.priority },
-      { name: "timeout", label: "Timeout", value: was.timeout, placeholder: "none", hint: "90s, 10m" },
+      { name: "timeout", label: "Timeout", value: was.timeout, placeholder: "none", hint: "90s, 10m, 300%" },
       { name: "run_at", label: "Run at", placeholder: "as it is", hint: "+10m, 17:30, 2026-12-01 09:00 where the server is" },
     ];
     if (await askFor({ title: "Edit this job", action: "Save", fields, send: save })) this.reload();
@@ -158,6 +158,20 @@ class JobPage {
     if (!found) return null;
     const reason = (one) => h("li", null, plain(one.text), one.remedy && remedy(one.remedy));
     return panel("Why", h("p", { class: "title" }, plain(found.verdict)), found.reasons.length > 0 && h("ul", { class: "reasons" }, found.reasons.map(reason)));
+  }
+
+  /** Of the last attempt that failed, unless the job got over it. */
+  death() {
+    const died = this.job.state === "completed" ? null : this.job.history.findLast((one) => one.report);
+    if (!died) return null;
+    const { text, hint, used, stderr } = died.report;
+    return panel(
+      `How attempt ${died.attempt} died`,
+      h("p", { class: "title" }, plain(text)),
+      hint && h("p", { class: "muted" }, plain(hint)),
+      used && h("p", null, plain(used)),
+      stderr.length > 0 && h("pre", { class: "wrap", tabindex: "0", "aria-label": "Last lines of stderr" }, h("bdi", null, plain(stderr.join("\n")))),
+    );
   }
 
   timeline() {
@@ -192,6 +206,8 @@ class JobPage {
       ["Tries", `${job.attempts} of ${job.max_retries + 1}`],
       ["Error", job.last_error && h("bdi", { class: "mono wrap" }, plain(job.last_error.slice(0, 2000)))],
       ["Timeout", job.timeout !== null && duration(job.timeout)],
+      ["Timeout by history", job.timeout_percent && `${job.timeout_percent}% of its usual run time`],
+      ["Usually takes", typeof job.usual_seconds === "number" && duration(job.usual_seconds)],
       ["CPU time", ran && duration(ran.cpu_seconds)],
       ["Peak memory", ran?.max_rss_kb && bytes(ran.max_rss_kb * 1024)],
       ["Tags", job.tags.length > 0 && job.tags.map((tag) => [h("a", { class: "chip", href: `#/jobs${query({ tag })}` }, plain(tag)), " "])],
@@ -200,6 +216,9 @@ class JobPage {
       ["After failure of", ids(job.after_fail)],
       ["Directory", job.cwd],
       ["Environment", Object.keys(job.env).join(", ") || null],
+      ["Tells of", job.about && jobLink(job.about)],
+      ["Notify", job.notify && [plain(job.notify), job.notify_on && ` (${job.notify_on.join(", ")})`]],
+      ["Notified", job.notifications && job.notifications.map((one) => [jobLink(one.id), " ", badge(one.state), " "])],
       ...["group", "needs", "unique_key", "schedule"].map((name) => [capital(words(name)), job[name]]),
     ];
     const shown = rows.filter(([, value]) => (value ?? false) !== false);
@@ -227,6 +246,11 @@ class JobPage {
 }
 
 const STATE_OF = { succeeded: "completed", running: "processing", cancelled: "cancelled" };
+
+function timeoutOf({ timeout, timeout_percent }) {
+  if (timeout_percent) return `${timeout_percent}%`;
+  return timeout === null ? "" : `${timeout}s`;
+}
 
 function words(outcome) {
   return plain(outcome).replaceAll("_", " ");

@@ -107,11 +107,17 @@ function tilesOf(stats, queue) {
   return [
     tile("Waiting", count(jobs.pending), later.filter(Boolean).slice(0, 2).join(", ") || "none for later", { href: `#/jobs?state=pending${among}` }),
     tile("Running", [count(jobs.processing), h("small", null, ` / ${some(stats.slots, "slot")}`)], full ? "all slots are taken" : `${count(stats.throughput_per_minute)} a minute`, { href: `#/jobs?state=processing${among}` }),
-    tile("Oldest waiting", stats.oldest_waiting_seconds === null ? "–" : duration(stats.oldest_waiting_seconds), stats.drain_seconds === null ? (jobs.pending ? "no end in sight" : "nothing waits") : `done in about ${age(stats.drain_seconds)}`, { href: `#/jobs?state=pending&sort=created&reverse=true${among}` }),
+    tile("Oldest waiting", stats.oldest_waiting_seconds === null ? "–" : duration(stats.oldest_waiting_seconds), endOf(stats), { href: `#/jobs?state=pending&sort=created&reverse=true${among}` }),
     tile("Failed, last hour", count(stats.failed_last_hour), `${count(stats.completed_last_hour)} completed`, { kind: stats.failed_last_hour ? "warn" : "", href: dead }),
     tile("Dead", count(jobs.dead), jobs.dead ? "need a look" : "none", { kind: jobs.dead ? "bad" : "", href: dead }),
     tile("Workers", count(stats.workers), stats.workers ? "alive" : "nothing is run", { kind: stats.workers ? "" : "warn", href: "#/workers" }),
   ];
+}
+
+function endOf({ jobs, eta, eta_seconds: end }) {
+  if (end === null) return jobs.pending ? "no end in sight" : "nothing waits";
+  const left = eta.not_served + eta.paused;
+  return `done in about ${age(end)}` + (left ? `, without ${some(left, "job")}` : "");
 }
 
 function tile(name, figure, note, { kind = "", href }) {
@@ -124,7 +130,7 @@ function tile(name, figure, note, { kind = "", href }) {
   );
 }
 
-/** What somebody should do next, if there is anything. */
+/** What to do next, if anything. */
 function hintOf(stats) {
   if (stats.total === 0) {
     return empty("There are no jobs yet", "Any command can be one. Type this where the queue is:", "queuectl enqueue -- echo hello");

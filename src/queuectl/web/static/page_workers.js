@@ -47,6 +47,12 @@ function open({ main }) {
   return () => following.stop();
 }
 
+function queuesOf(one) {
+  if (!one.queues) return muted("all");
+  if (!one.queues.length) return muted("its own job"); // a `queuectl run` without a worker
+  return one.queues.map((name) => [h("span", { class: "chip" }, name), " "]);
+}
+
 function columns(end) {
   const silent = (one) => (Date.now() - Date.parse(one.last_heartbeat)) / 1000;
   return [
@@ -55,7 +61,7 @@ function columns(end) {
     { title: "Host", cell: (one) => one.host },
     { title: "Process", numeric: true, cell: (one) => String(one.pid) },
     { title: "Slots", numeric: true, cell: (one) => `${one.running} / ${one.concurrency}` },
-    { title: "Queues", cell: (one) => (one.queues ? one.queues.map((name) => [h("span", { class: "chip" }, name), " "]) : muted("all")) },
+    { title: "Queues", cell: queuesOf },
     { title: "Memory", numeric: true, cell: (one) => bytes(one.memory_kb === null ? null : one.memory_kb * 1024) },
     { title: "Heartbeat", cell: (one) => moment(one.last_heartbeat) },
     { title: "Started", cell: (one) => moment(one.started_at) },

@@ -1,0 +1,1 @@
+"""The queue for coding agents: tools over the Model Context Protocol, on stdin and stdout."""

@@ -1,0 +1,220 @@
+"""The tools of `queuectl mcp`, called by the SDK's client over stdio."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import anyio
+import pytest
+from tests.agents.conftest import Agent, Talk, appearance
+from tests.site import Site
+
+from queuectl.testing import wait_until
+
+LOOKING = {"list", "show", "logs", "explain", "wait", "status"}
+CHANGING = {"run", "enqueue", "cancel", "retry"}
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_an_agent_is_told_what_there_is(talk: Talk, mode: str) -> None:
+    async def scenario(agent: Agent) -> None:
+        tools = {tool.name: tool for tool in (await agent.client.list_tools()).tools}
+        assert set(tools) == LOOKING | CHANGING
+        looking = {name for name, tool in tools.items() if tool.annotations.read_only_hint}
+        assert looking == LOOKING
+        for name in ("run", "logs"):
+            assert "untrusted" in tools[name].description
+        assert "untrusted" in (agent.client.instructions or "")
+        assert all(tool.input_schema["type"] == "object" and tool.output_schema for tool in tools.values())
+
+    talk(scenario, mode=mode)
+
+
+def test_run_without_a_worker_does_it_by_itself_and_says_so(talk: Talk, site: Site) -> None:
+    async def scenario(agent: Agent) -> None:
+        good = await agent.call("run", command="echo out; echo err >&2; pwd")
+        assert (good["state"], good["ended"], good["exit_code"]) == ("completed", True, 0)
+        assert sorted(good["output"].splitlines()) == sorted(["out", "err", str(site.work)])
+        assert good["run_by"] == "this server"
+        assert "no worker serves the queue" in good["notes"][0]
+        bad = await agent.call("run", argv=["sh", "-c", "exit 3"])
+        assert (bad["state"], bad["exit_code"], bad["error"]) == ("dead", 3, "exit code 3")
+        assert (await agent.call("show", id=bad["id"]))["job"]["attempts"] == 1
+
+    talk(scenario)
+    assert os.listdir(site.location.run_dir) == []
+
+
+def test_run_with_a_worker_leaves_it_to_that(talk: Talk, site: Site) -> None:
+    site.ok("init")
+    site.supervise()
+    wait_until(lambda: bool(site.workers()), what="a worker")
+
+    async def scenario(agent: Agent) -> None:
+        found = await agent.call("run", command="echo hello")
+        assert (found["state"], found["output"], found["run_by"]) == ("completed", "hello\n", "worker")
+        assert found["notes"] == []
+        assert "untrusted text" in await agent.text("run", command="echo hello")
+
+    talk(scenario)
+
+
+def test_a_run_that_takes_too_long_gives_its_id_and_goes_on(talk: Talk, site: Site) -> None:
+    async def scenario(agent: Agent) -> None:
+        command = "echo begun; until test -e go; do sleep 0.05; done; echo ended"
+        first = await agent.call("run", id="long", command=command, wait_seconds=0)
+        assert (first["id"], first["ended"]) == ("long", False)
+        assert "exit_code" not in first
+        await agent.until("logs", lambda found: found["output"] == "begun\n", id="long")
+        assert (await agent.call("wait", ids=["long"], wait_seconds=0))["all_ended"] is False
+        (site.work / "go").touch()
+        waited = await agent.call("wait", ids=["long"])
+        assert (waited["all_ended"], waited["all_completed"]) == (True, True)
+        assert (await agent.call("logs", id="long"))["output"] == "begun\nended\n"
+
+    talk(scenario)
+
+
+def test_a_run_whose_own_process_dies_says_so_at_once(talk: Talk, site: Site) -> None:
+    async def scenario(agent: Agent) -> None:
+        found = await agent.call("run", command="kill -9 $PPID; sleep 60", wait_seconds=3_600)
+        assert (found["ended"], found["state"]) == (False, "processing")
+        assert "the process that ran it is gone" in found["notes"][-1]
+
+    talk(scenario)
+
+
+def test_two_calls_at_a_time_and_cancel_during_run(talk: Talk, site: Site) -> None:
+    async def scenario(agent: Agent) -> None:
+        results: dict[str, dict[str, Any]] = {}
+
+        async def run(id: str, command: str) -> None:
+            results[id] = await agent.call("run", id=id, command=command)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(run, "one", "until test -e two; do sleep 0.05; done; touch one; sleep 60")
+            group.start_soon(run, "two", "touch two; until test -e one; do sleep 0.05; done")
+            await appearance(site.work / "one")
+            assert (await agent.call("cancel", id="one"))["job"]["state"] == "cancelled"
+        assert (results["one"]["state"], results["one"]["exit_code"]) == ("cancelled", 130)
+        assert (results["two"]["state"], results["two"]["exit_code"]) == ("completed", 0)
+
+    talk(scenario)
+
+
+def test_a_call_that_is_taken_back_leaves_its_job_alone(talk: Talk, site: Site) -> None:
+    """A client takes a call back when its own time is up; that is no reason to kill a build."""
+
+    async def scenario(agent: Agent) -> None:
+        with anyio.CancelScope() as scope:
+            async with anyio.create_task_group() as group:
+                command = "touch begun; until test -e go; do sleep 0.05; done"
+                group.start_soon(lambda: agent.call("run", id="build", command=command))
+                await appearance(site.work / "begun")
+                scope.cancel()
+        (site.work / "go").touch()
+        assert (await agent.call("wait", ids=["build"]))["all_completed"] is True
+
+    talk(scenario)
+
+
+def test_enqueue_list_show_explain_cancel_retry_status(talk: Talk, site: Site) -> None:
+    async def scenario(agent: Agent) -> None:
+        made = await agent.call(
+            "enqueue", command="deploy", id="d", tags=["ci"], env={"TOKEN": "secret"}, needs="gpu=1"
+        )
+        assert (made["job"]["state"], made["job"]["env"]) == ("pending", {"TOKEN": "***"})
+        assert "queuectl worker start" in made["notes"][0]
+        again = await agent.call("enqueue", command="other", id="d", if_exists="skip")
+        assert "another command" in again["notes"][0]
+        await agent.call("enqueue", argv=["true"], id="later", delay="1h")
+        listed = await agent.call("list", limit=1)
+        assert ([job["id"] for job in listed["jobs"]], listed["more"]) == (["later"], True)
+        assert [job["id"] for job in (await agent.call("list", tag="ci"))["jobs"]] == ["d"]
+        shown = (await agent.call("show", id="d"))["job"]
+        assert (shown["command"], shown["cwd"], "secret" in str(shown)) == ("deploy", str(site.work), False)
+        assert "worker" in (await agent.call("explain", id="d"))["verdict"]
+        assert (await agent.call("cancel", id="d"))["job"]["state"] == "cancelled"
+        assert (await agent.call("retry", id="d"))["job"]["state"] == "pending"
+        status = await agent.call("status")
+        assert (status["jobs"]["pending"], status["jobs"]["scheduled"], status["workers"]) == (1, 1, 0)
+
+    talk(scenario)
+
+
+def test_what_cannot_be_is_a_tool_error_with_message_and_hint(talk: Talk, site: Site) -> None:
+    async def scenario(agent: Agent) -> None:
+        for name, arguments, message, hint in (
+            ("run", {}, "the command is missing", "argv"),
+            ("run", {"comand": "true"}, "unknown argument 'comand'", "'command'"),
+            ("run", {"command": 7}, "command must be a string, not a number", "shell line"),
+            ("run", {"command": "true", "wait_seconds": 10**6}, "wait_seconds is out of range", "3,600"),
+            ("enqueue", {"command": "true", "timeout": "soon"}, "timeout 'soon'", "10m"),
+            ("enqueue", {"command": "true", "if_exists": "replace"}, "if_exists cannot be", "fail, skip"),
+            ("show", {}, "the argument 'id' is missing", "the id of a job"),
+            ("show", {"id": "none"}, "there is no job 'none'", "list"),
+            ("wait", {"ids": "a"}, "ids must be an array, not text", "the jobs"),
+            ("list", {"state": "lost"}, "unknown state 'lost'", "pending"),
+            ("stats", {}, "there is no tool 'stats'", "status"),
+        ):
+            error = await agent.refused(name, **arguments)
+            assert message in error["message"], error
+            assert hint in error["hint"], error
+        assert (await agent.call("list"))["jobs"] == []
+
+    talk(scenario)
+
+
+def test_read_only_offers_only_what_looks(talk: Talk, site: Site) -> None:
+    site.ok("enqueue", "--id", "a", "true")
+
+    async def scenario(agent: Agent) -> None:
+        assert await agent.names() == LOOKING
+        for name, arguments in (
+            ("run", {"command": "touch x"}),
+            ("enqueue", {"command": "x"}),
+            ("cancel", {"id": "a"}),
+            ("retry", {"id": "a"}),
+        ):
+            assert (await agent.refused(name, **arguments))["code"] == "refused"
+        assert [job["id"] for job in (await agent.call("list"))["jobs"]] == ["a"]
+
+    talk(scenario, "--read-only")
+    assert site.state("a") == "pending"
+
+
+def test_who_may_only_look_makes_no_store_and_need_not_wait_for_one(talk: Talk, site: Site) -> None:
+    async def scenario(agent: Agent) -> None:
+        assert (await agent.refused("list"))["code"] == "store"
+        assert not (site.home / "queue.db").exists()
+        site.ok("enqueue", "--id", "a", "true")
+        assert len((await agent.call("list"))["jobs"]) == 1
+
+    talk(scenario, "--read-only")
+
+
+def test_output_is_bounded_and_plain(talk: Talk, site: Site) -> None:
+    async def scenario(agent: Agent) -> None:
+        printed = r"printf '\033[31mred\033[0m 10%%\r100%%\007\n\033]0;title\007x\342\200\256y\n'"
+        found = await agent.call("run", command=printed)
+        assert found["output"] == "100%\\x07\nx\\u202ey\n"
+        long = await agent.call("run", command="yes 123456789 | head -n 100000; echo end", output_bytes=50)
+        assert (len(long["output"]), long["truncated"]) == (50, True)
+        assert long["output"].endswith("123456789\nend\n")
+        shown = await agent.call("enqueue", command="true " + "x" * 50_000)
+        assert len(shown["job"]["command"]) < 5_000
+
+    talk(scenario)
+
+
+def test_what_it_runs_by_itself_ends_with_it(talk: Talk, site: Site) -> None:
+    async def scenario(agent: Agent) -> None:
+        await agent.call("run", id="endless", command="touch begun; sleep 600", wait_seconds=0)
+        await appearance(site.work / "begun")
+
+    talk(scenario)
+    site.wait_for("endless", "cancelled")
+    wait_until(lambda: site.pids() == [], what="its processes to end")
+    with site.queue() as queue:
+        assert queue.store.workers() == []

@@ -1,0 +1,78 @@
+"""Colours only where somebody wants them, by every command; no escapes for a terminal that knows none."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Cli, Terminal
+
+COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
+COMMANDS = {
+    "list": ["list"],
+    "show": ["show", "done"],
+    "graph": ["graph", "done"],
+    "doctor": ["doctor"],
+    "help": ["list", "--help"],
+}
+PLAIN = {"status": ["status"], "dlq": ["dlq", "list"], "queue": ["queue"], "main help": ["--help"]}
+
+
+@pytest.fixture
+def store_url() -> None:
+    """What engines have to do with colours: nothing."""
+
+
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+def test_colours_on_a_terminal(
+    terminal: Terminal, several: None, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    coloured = terminal(*words).raw
+    assert COLOUR.search(coloured)
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = terminal(*words).raw
+    assert b"\x1b" not in plain
+    assert b"usage: queuectl list [-h]" in plain or "--help" not in words
+
+
+@pytest.mark.parametrize("words", [*COMMANDS.values(), *PLAIN.values()], ids=[*COMMANDS, *PLAIN])
+def test_a_dumb_terminal_gets_no_escapes(terminal: Terminal, several: None, words: list[str]) -> None:
+    assert b"\x1b" not in terminal(*words, term="dumb").raw
+
+
+def test_a_pipe_gets_colours_only_when_they_are_forced(
+    cli: Cli, several: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for words in COMMANDS.values():
+        if words != COMMANDS["help"]:
+            assert b"\x1b" not in cli(*words).raw
+    monkeypatch.setenv("FORCE_COLOR", "0")
+    assert b"\x1b" not in cli("list").raw
+    for variable in ("FORCE_COLOR", "CLICOLOR_FORCE"):
+        monkeypatch.setenv(variable, "1")
+        assert COLOUR.search(cli("list").raw)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert b"\x1b" not in cli("list").raw
+
+
+def test_help_in_colours_says_the_same(cli_process: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = cli_process("graph", "--help").raw
+    monkeypatch.setenv("CLICOLOR_FORCE", "1")
+    coloured = cli_process("graph", "--help").raw
+    assert COLOUR.sub(b"", coloured) == plain != coloured
+
+
+def test_the_progress_of_an_enqueue(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "jobs").write_text("true\n" * 200_000)
+    words = ("enqueue", "--lines", "--file", str(tmp_path / "jobs"))
+    monkeypatch.setenv("NO_COLOR", "1")
+    shown = terminal(*words).raw
+    assert re.search(rb"\r\[[#-]+\] .*% .* enqueued .*\x1b\[K", shown)
+    assert not COLOUR.search(shown)
+    dumb = terminal(*words, term="dumb").raw
+    assert b"200,000 jobs enqueued" in dumb
+    assert b"\x1b" not in dumb
+    assert b"\r[" not in dumb

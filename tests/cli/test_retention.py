@@ -1,0 +1,56 @@
+"""`cleanup --keep`, and what `logs` says of output that was cleaned away."""
+
+from __future__ import annotations
+
+import pytest
+from tests.cli.conftest import Cli
+from tests.cli.stagehand import Stagehand
+
+from queuectl.config.settings import Settings
+from queuectl.core.chunks import STDOUT, pack
+from queuectl.queue import Queue
+from queuectl.upkeep.trimmer import Trimmer
+
+
+@pytest.fixture
+def store_url() -> None:
+    """On a file: what engines differ in is tested in tests/conformance/test_retention.py."""
+
+
+def test_cleanup_keeps_the_newest_of_each_queue(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+    for number in range(4):
+        queue.enqueue("true", id=f"a{number}", queue="mail" if number == 3 else "default")
+        stage.complete(f"a{number}")
+    assert cli("cleanup", "--keep", "1", "--dry-run").out == "would delete 2 jobs\n"
+    assert cli("cleanup", "--keep", "1", "--older-than", "1h").out == "✓ 0 jobs deleted\n"
+    assert cli("cleanup", "--keep", "1").out == "✓ 2 jobs deleted\n"
+    assert [job.id for job in queue.list()] == ["a2", "a3"]
+    assert cli("cleanup", "--keep", "-1").code == 2
+
+
+def test_logs_says_that_the_output_was_cleaned_away(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+    queue.enqueue("echo hello", id="a")
+    stage.complete("a", pack(STDOUT, 0, b"hello\n"))
+    assert cli("logs", "a").out == "hello\n"
+    Trimmer(lambda: stage.worker.id)(queue.store, Settings({"keep-output": "1"}), queue.clock.now())
+    result = cli("logs", "a")
+    assert (result.code, result.out) == (0, "")
+    assert result.err == "the output of attempt 1 of job a (15 bytes) was cleaned away (keep-output)\n"
+    assert cli("logs", "a", "--json").code == 0
+
+
+@pytest.mark.parametrize("key", ["keep-completed-count", "keep-cancelled-count", "keep-dead-count"])
+def test_numbers_to_keep_are_settings(cli: Cli, key: str) -> None:
+    assert cli("config", "get", key).out == "none\n"
+    assert cli("config", "set", key, "1000").code == 0
+    assert cli("config", "get", key).out == "1000\n"
+    assert cli("config", "set", key, "-1").code == 2
+    assert cli("config", "set", key, "many").code == 2
+
+
+def test_the_size_to_keep_is_a_setting(cli: Cli) -> None:
+    assert cli("config", "set", "keep-output", "10g").code == 0
+    assert cli("config", "get", "keep-output").out == f"{10 * 2**30}\n"
+    assert cli("config", "set", "keep-output", "off").code == 0
+    assert cli("config", "get", "keep-output").out == "none\n"
+    assert cli("config", "set", "keep-output", "much").code == 2
