@@ -54,15 +54,19 @@ PYTEST := $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal
 # engines, so one of them is enough.
 PORTABLE := QUEUECTL_PORTABLE=1 $(PYTEST) -k "not postgres and not mysql"
 
+# Only CI gives a test a second try, and says so; see the tool.
+SECOND_TRY := $(if $(CI),|| $(BIN)/python tools/second_try.py $$?)
+PORTABLE_SECOND_TRY := $(if $(CI),|| QUEUECTL_PORTABLE=1 $(BIN)/python tools/second_try.py $$?)
+
 test: $(STAMP) servers ## the test suite, within eight minutes on two cores
-	$(PYTEST) -m "not long and not proof" $(ARGS)
+	$(PYTEST) -m "not long and not proof" $(ARGS) $(SECOND_TRY)
 ifeq ($(ARGS),)
-	$(PORTABLE) -m "not long and not proof" tests/crash/test_deaths.py tests/worker/test_stop.py tests/worker/test_rescue.py
+	$(PORTABLE) -m "not long and not proof" tests/crash/test_deaths.py tests/worker/test_stop.py tests/worker/test_rescue.py $(PORTABLE_SECOND_TRY)
 endif
 
 test-long: $(STAMP) servers ## what takes longer: more engines, more rounds, and all processes again with the fallbacks
-	$(PYTEST) -m "long or proof"
-	$(PORTABLE) -m "not proof" tests/crash tests/worker
+	$(PYTEST) -m "long or proof" $(SECOND_TRY)
+	$(PORTABLE) -m "not proof" tests/crash tests/worker $(PORTABLE_SECOND_TRY)
 
 proof: $(STAMP) servers ## an hour of faults on every engine; writes the figures into docs/reliability.md
 	-$(BIN)/python -m pip install --quiet --editable '.[proof]'

@@ -61,15 +61,18 @@ def test_json_is_one_document_with_output_and_history(place: Site) -> None:
 
 def test_ctrl_c_ends_the_job(place: Site) -> None:
     place.ok("init")
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", "queuectl", "run", "--id", "long", "sleep 60"],
         env=place.env,
         cwd=place.work,
         stderr=subprocess.DEVNULL,
-    )
-    wait_until(lambda: _state(place, "long") == "processing", what="the job to run")
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=20) == 130
+    ) as process:
+        wait_until(lambda: _state(place, "long") == "processing", what="the job to run")
+        process.send_signal(signal.SIGINT)
+        try:
+            assert process.wait(timeout=20) == 130
+        finally:
+            process.kill()  # or another test would be told of it
     place.wait_for("long", "cancelled")  # a worker may take a moment longer than we were waited for
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -149,6 +152,57 @@ def test_a_result_waits_for_its_row(place: Place) -> None:
     place.settle()
     assert_each_ran_once(place, ids)
     crew.stop()
+
+
+def test_ctrl_c_while_run_waits_for_the_server(place: Place) -> None:
+    """What cancels has a connection of its own: the worker's is in use until the server has answered."""
+    command = "touch began; while ! test -e go; do sleep 0.02; done"
+    with subprocess.Popen(
+        [sys.executable, "-m", "queuectl", "run", "--id", "a", command],
+        env=place.environment(),
+        cwd=place.work,
+        stderr=subprocess.PIPE,
+    ) as process:
+        wait_until((place.work / "began").exists, what="the command to run")
+        with stranger.transaction(place.url) as cursor:
+            hold(cursor, "a")
+            (place.work / "go").touch()
+            wait_until(lambda: len(stranger.waiting(place.url)) == 1, what="the result to wait for its row")
+            process.send_signal(signal.SIGINT)
+            wait_until(lambda: len(stranger.waiting(place.url)) == 2, what="the cancel to wait for it too")
+        _, errors = process.communicate(timeout=30)
+    # Whichever of the two comes first.
+    state = get(place.store, "a").state
+    assert (process.returncode, state) in [(0, states.COMPLETED), (130, states.CANCELLED)]
+    assert b"Traceback" not in errors
+
+
+def test_ctrl_c_in_the_middle_of_a_statement(place: Place) -> None:
+    """What the server answers later is nobody's answer to the next question."""
+
+    def interrupt(_signal: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    def interrupt_who_waits() -> None:
+        wait_until(lambda: stranger.waiting(place.url), what="the row to be waited for")
+        signal.pthread_kill(waiter, signal.SIGUSR1)
+
+    place.put({"a": RECORD, "b": RECORD})
+    waiter = threading.get_ident()
+    old = signal.signal(signal.SIGUSR1, interrupt)
+    try:
+        with stranger.transaction(place.url) as cursor, ThreadPoolExecutor(1) as helper:
+            hold(cursor, "a")
+            done = helper.submit(interrupt_who_waits)
+            with pytest.raises(KeyboardInterrupt):
+                place.store.cancel(JobFilter(ids=("a",)), NOW)
+            done.result()
+            assert get(place.store, "b").id == "b"
+            assert place.store.cancel(JobFilter(ids=("b",)), NOW) == (1, 0)
+    finally:
+        signal.signal(signal.SIGUSR1, old)
+    wait_until(lambda: not stranger.waiting(place.url), what="the statement to be given up")
+    assert (get(place.store, "a").state, get(place.store, "b").state) == (states.PENDING, states.CANCELLED)
 
 
 def test_all_sessions_are_ended_again_and_again(place: Place) -> None:

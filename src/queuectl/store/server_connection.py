@@ -187,7 +187,7 @@ class ServerConnection:
                 except (StoreAway, StoreBusy):
                     earlier = result  # nobody knows: the commit may have arrived, its answer has not
                     raise
-            except BaseException:
+            except Exception:
                 self._undo()
                 raise
             finally:
@@ -256,6 +256,12 @@ class ServerConnection:
                 if not self._worth_another_try(error, failures, deadline, quickly=quickly):
                     raise
                 emit("store.retried", reason=error.code, error=error.message)
+            except Exception:
+                raise
+            except BaseException:
+                # Ctrl+C: an answer may be on its way, and whoever asks next would take it for his.
+                self.driver.close()
+                raise
 
     def _connect(self) -> None:
         if self.driver.connected:

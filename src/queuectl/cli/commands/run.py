@@ -111,8 +111,7 @@ def _follow(queue: Queue, id: str, options: argparse.Namespace) -> Job:
 
 
 def _cancel(queue: Queue, id: str) -> Job:
-    if queue.get(id).state not in states.TERMINAL:
-        queue.cancel(id)
+    queue.cancel_matching(JobFilter(ids=(id,)))  # unless it has just ended
     queue.wait([id], timeout=queue.settings.kill_grace / 1000 + 2)
     return queue.get(id)
 
@@ -122,16 +121,23 @@ def _run_here(queue: Queue, job: Job, options: argparse.Namespace) -> Job:
     from queuectl.assembly import WorkerSpec, build_worker
     from queuectl.queue import Queue as Another
 
+    url = queue.store.location.url
+    failure: BaseException | None = None
+
     def interrupted() -> None:
-        if queue.get(job.id).state not in states.TERMINAL:
-            queue.cancel(job.id)  # and the viewer sees it end
+        # Not by our own connection: an exchange of the worker may be under way on it.
+        with Another.open(url) as other:
+            other.cancel_matching(JobFilter(ids=(job.id,)))  # and the viewer sees it end
 
     loop = build_worker(queue, WorkerSpec(concurrency=1), only=job.seq, interrupted=interrupted)
 
     def show() -> None:
+        nonlocal failure
         try:
-            with Another.open(queue.store.location.url) as other:
+            with Another.open(url) as other:
                 _follow(other, job.id, options)
+        except BaseException as error:
+            failure = error  # told by the main thread, where errors are
         finally:
             loop.finish()
 
@@ -139,6 +145,8 @@ def _run_here(queue: Queue, job: Job, options: argparse.Namespace) -> Job:
     viewer.start()
     loop.run()
     viewer.join()
+    if failure is not None:
+        raise failure
     return queue.get(job.id)
 
 
