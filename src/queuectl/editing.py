@@ -10,8 +10,8 @@ import json
 
 from queuectl import doorbell
 from queuectl.core import states
-from queuectl.core.job import PERCENT
 from queuectl.core.notices import AS_USUAL, changed
+from queuectl.core.runtimes import one_timeout
 from queuectl.core.spec import Defaults, job_from_fields
 from queuectl.errors import InvalidInput, Refused
 from queuectl.store.messages import JobFilter
@@ -66,7 +66,7 @@ class Changes:
     def __init__(self, fields: Mapping[str, object], defaults: Defaults) -> None:
         """`fields` as those of a new job; None takes away what a job need not have."""
         _check_names(fields)
-        fields = _one_timeout(fields)
+        fields = one_timeout(fields)
         given = {name: value for name, value in fields.items() if value is not None}
         named = "command" in given or "argv" in given
         job = job_from_fields(given if named else {**_SOMETHING, **given}, defaults)
@@ -130,14 +130,6 @@ def _check_names(fields: Mapping[str, object]) -> None:
             raise InvalidInput(
                 f"a job must have its {name}", "what can be taken away: " + ", ".join(CLEARABLE)
             )
-
-
-def _one_timeout(fields: Mapping[str, object]) -> Mapping[str, object]:
-    """One as a duration takes the place of one in percent, and the other way round, unless both are given."""
-    value = fields.get("timeout")
-    if isinstance(value, str) and value.rstrip().endswith("%"):
-        return {**fields, "timeout": None, PERCENT: value}
-    return {PERCENT: None, **fields} if "timeout" in fields else fields
 
 
 def _columns(name: str, job: NewJob) -> dict[str, object]:

@@ -129,16 +129,23 @@ def _look(queue: Queue, name: str, serving: Sequence[Worker]) -> QueueView:
     return QueueView(rule, stats.counts, stats.oldest_pending, workers=_count(serving, name), now=now)
 
 
+def checked_rules(name: str, given: Mapping[str, object]) -> dict[str, object]:
+    """The columns to change, for who wants to know before there is a store."""
+    check_queue(name)
+    changes = read_changes(given)
+    if not changes:
+        raise InvalidInput("nothing to set", "give a limit or a default, like --concurrency 4")
+    return changes
+
+
 def configure(queue: Queue, name: str, **given: object) -> QueueRule | None:
     """Lay down rules, as people write them: concurrency=4, rate="100/min", burst, timeout="10m", max_retries,
     backoff_strategy, backoff_base, backoff_max, retry_delay. None, or the word none, removes one.
 
     The rule as it is then; None if nothing is left of it.
     """
-    changes = read_changes(given)
-    if not changes:
-        raise InvalidInput("nothing to set", "give a limit or a default, like --concurrency 4")
-    rule = queue.store.queues().set(check_queue(name), changes, queue.clock.now())
+    changes = checked_rules(name, given)
+    rule = queue.store.queues().set(name, changes, queue.clock.now())
     doorbell.announce(queue.store, doorbell.JOB)
     return rule
 

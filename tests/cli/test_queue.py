@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Cli, Terminal
@@ -93,6 +94,31 @@ class TestSet:
         assert (result.code, result.out) == (0, "✓ Queue mail: 4 at once, 100/min, timeout 10m\n")
         result = cli("queue", "set", "mail", "--concurrency", "none", "--burst", "7", "--backoff-base", "1.5")
         assert result.out == "✓ Queue mail: 100/min (burst 7), timeout 10m, backoff base 1.5\n"
+
+    def test_a_timeout_in_percent_takes_the_place_of_one_in_time(self, cli: Cli, queue: Queue) -> None:
+        assert cli("queue", "set", "mail", "--timeout", "10m").code == 0
+        result = cli("queue", "set", "mail", "--timeout", "300%")
+        assert result.out == "✓ Queue mail: timeout 300% of the usual run time\n"
+        shown = cli("queue", "show", "mail", "--json").json()
+        assert (shown["timeout"], shown["timeout_percent"]) == (None, 300)
+        cli("enqueue", "--queue", "mail", "--id", "a", "true")
+        cli("enqueue", "--queue", "mail", "--id", "b", "--timeout", "90s", "true")
+        cli("enqueue", "--queue", "mail", "--id", "c", "--timeout", "200%", "true")
+        found = [cli("show", id, "--json").json() for id in "abc"]
+        assert [job["timeout"] for job in found] == [None, 90, None]
+        assert [job.get("timeout_percent") for job in found] == [300, None, 200]
+        cli("queue", "set", "mail", "--timeout", "5m")
+        shown = cli("queue", "show", "mail", "--json").json()
+        assert (shown["timeout"], shown["timeout_percent"]) == (300, None)
+        cli("queue", "set", "mail", "--timeout", "300%")
+        assert "no limits" in cli("queue", "set", "mail", "--timeout", "none").out
+
+    def test_of_many_jobs_at_once_too(self, cli: Cli, queue: Queue, tmp_path: Path) -> None:
+        cli("queue", "set", "mail", "--timeout", "300%")
+        lines = tmp_path / "lines"
+        lines.write_text("true\nfalse\n")
+        assert cli("enqueue", "--queue", "mail", "--lines", "--file", str(lines)).code == 0
+        assert [job["timeout_percent"] for job in cli("list", "--json").json()] == [300, 300]
 
     def test_none_of_everything_leaves_no_rule(self, cli: Cli, queue: Queue) -> None:
         cli(

@@ -76,6 +76,26 @@ def test_ctrl_c_ends_the_job(place: Site) -> None:
     place.wait_for("long", "cancelled")  # a worker may take a moment longer than we were waited for
 
 
+def test_in_a_paused_queue_it_waits(place: Site) -> None:
+    place.ok("queue", "pause", "mail", "--reason", "moving")
+    command = ["run", "--queue", "mail", "--id", "waits", "echo ran"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "queuectl", *command],
+        env=place.env,
+        cwd=place.work,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        note = process.stderr.readline()
+        assert note.startswith("note: queue mail is paused until somebody resumes it (moving).")
+        assert _state(place, "waits") == "pending"
+        place.ok("queue", "resume", "mail")
+        out, _ = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, "ran\n")
+
+
 def test_a_reader_that_goes_away_ends_the_job(place: Site) -> None:
     """`queuectl run … | head -1`"""
     reading, writing = os.pipe()

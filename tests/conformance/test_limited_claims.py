@@ -12,6 +12,7 @@ from tests.conformance.builders import (
     claim_one,
     finish_with,
     fresh_claim,
+    get,
     ids,
     put,
     register,
@@ -83,6 +84,16 @@ class TestConcurrency:
         with ThreadPoolExecutor(4) as pool:
             assert sum(pool.map(take, range(4))) == 3
 
+    def test_also_for_who_wants_one_job_only(self, store: Store) -> None:
+        """`run` without a worker."""
+        rule(store, concurrency=1)
+        add(store, "a", "b")
+        second = get(store, "b").seq
+        first = claim_one(store)
+        assert claim(store, 1, only=second) == []
+        finish_with(store, first, kinds.SUCCEEDED)
+        assert ids(claim(store, 1, only=second)) == ["b"]
+
 
 class TestRate:
     def test_so_many_per_time(self, store: Store) -> None:
@@ -95,6 +106,14 @@ class TestRate:
         assert claim(store, 10, now=answer.next_due - 200) == []
         assert ids(claim(store, 10, now=answer.next_due)) == ["c"]
         assert len(claim(store, 10, now=NOW + 60_000)) == 2
+
+    def test_also_for_who_wants_one_job_only(self, store: Store) -> None:
+        rule(store, rate="60/min", burst=1)
+        add(store, "a", "b")
+        assert ids(claim(store, 1, only=get(store, "b").seq)) == ["b"]
+        answer = store.exchange("w1", "host1", [], Ask("w1", fresh_claim(), 1, only=get(store, "a").seq), NOW)
+        assert (answer.jobs, answer.next_due) == ([], NOW + 1_000)
+        assert ids(claim(store, 1, now=NOW + 1_000, only=get(store, "a").seq)) == ["a"]
 
     def test_over_a_minute_it_is_that_many(self, store: Store) -> None:
         rule(store, rate="120/min", burst=1)

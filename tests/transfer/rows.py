@@ -162,6 +162,7 @@ _QUEUE: dict[str, object] = {
     "pause_reason": None,
     "draining": None,
     "notify": None,
+    "timeout_percent": None,
     "updated_at": NOW,
 }
 _SCHEDULE: dict[str, object] = {
@@ -191,6 +192,7 @@ def schedule(name: str, **fields: object) -> dict[str, object]:
 
 
 QUEUES = [
+    queue("by-history", timeout_percent=300),
     queue("Told", notify='{"command": "tell 😀", "on": ["completed", "dead", "cancelled"]}'),
     queue("Mail", timeout=MOST, backoff_max=MOST, retry_delay=0, updated_at=MOST),
     queue("mail", concurrency=1_000_000, max_retries=0, backoff_strategy="linear", backoff_base=0.1),

@@ -146,6 +146,7 @@ WRONG_ELSEWHERE: list[tuple[str, dict[str, Any], str]] = [
     ("queues", {"rate": "none"}, "rate of queue mail 'none': not a rate"),
     ("queues", {"burst": 0}, "burst"),
     ("queues", {"rate": ..., "burst": 5}, "burst is given without rate"),
+    ("queues", {"timeout_percent": 50}, "timeout_percent must be between 101% and"),
     ("queues", {"concurrency": 0}, "with a concurrency of 0 nothing would ever run"),
     ("queues", {"concurrency": -1}, "concurrency must be between"),
     ("queues", {"timeout": 0}, "timeout must be between 1 and"),

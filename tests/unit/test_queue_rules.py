@@ -51,7 +51,7 @@ def test_the_columns_are_those_of_the_table() -> None:
 
 
 def test_a_row_becomes_a_rule() -> None:
-    row = ("mail", 4, "5/s", 7, 11, 1, 2, "fixed", 1.5, 3, 4, 5, 6, "moving", 1, NOW, "{}")
+    row = ("mail", 4, "5/s", 7, 11, 1, 2, "fixed", 1.5, 3, 4, 5, 6, "moving", 1, NOW, "{}", 300)
     found = rule_from_row(row)
     assert tuple(getattr(found, name) for name in QUEUE_COLUMNS) == row
 
@@ -258,6 +258,7 @@ def test_json_has_iso_times_and_seconds() -> None:
         "rate": "5/s",
         "burst": None,
         "timeout": 90,
+        "timeout_percent": None,
         "max_retries": None,
         "backoff_strategy": None,
         "backoff_base": 2,
@@ -280,8 +281,6 @@ class TestChanges:
             ("concurrency", 4, 4),
             ("rate", "100/minute", "100/min"),
             ("burst", "10", 10),
-            ("timeout", "10m", 600_000),
-            ("timeout", 90, 90_000),
             ("max_retries", "0", 0),
             ("backoff_strategy", "linear", "linear"),
             ("backoff_base", "1.5", 1.5),
@@ -298,7 +297,17 @@ class TestChanges:
         assert read_changes({"concurrency": nothing, "timeout": nothing}) == {
             "concurrency": None,
             "timeout": None,
+            "timeout_percent": None,
         }
+
+    @pytest.mark.parametrize(
+        ("given", "time", "percent"),
+        [("10m", 600_000, None), (90, 90_000, None), ("300%", None, 300), (" 150 % ", None, 150)],
+    )
+    def test_a_timeout_is_a_time_or_a_percentage(
+        self, given: object, time: int | None, percent: int | None
+    ) -> None:
+        assert read_changes({"timeout": given}) == {"timeout": time, "timeout_percent": percent}
 
     def test_without_a_rate_there_is_no_burst(self) -> None:
         assert read_changes({"rate": None}) == {"rate": None, "burst": None}

@@ -43,8 +43,18 @@ WORKER = (
     *("version", "supervisor_pid", "memory_kb", "started_at", "last_heartbeat"),
 )
 QUEUE = (
-    *("name", "concurrency", "rate", "burst", "timeout", "max_retries", "backoff_strategy", "backoff_base"),
-    *("backoff_max", "retry_delay", "paused", "paused_at", "paused_until", "pause_reason", "draining"),
+    *("name", "concurrency", "rate", "burst", "timeout", "timeout_percent", "max_retries"),
+    *(
+        "backoff_strategy",
+        "backoff_base",
+        "backoff_max",
+        "retry_delay",
+        "paused",
+        "paused_at",
+        "paused_until",
+        "pause_reason",
+        "draining",
+    ),
     *("notify", "notify_on", "jobs", *ALL, "running", "oldest_waiting_seconds", "workers"),
 )
 SCHEDULE = (

@@ -105,6 +105,7 @@ def _rate(rule: QueueRule) -> str:
 def _defaults(rule: QueueRule) -> list[str]:
     parts = [
         None if rule.timeout is None else f"timeout {format_duration(rule.timeout)}",
+        None if rule.timeout_percent is None else f"timeout {rule.timeout_percent}% of the usual run time",
         None if rule.max_retries is None else _retries(rule.max_retries),
         None if rule.backoff_strategy is None else f"{rule.backoff_strategy} backoff",
         None if rule.backoff_base is None else f"backoff base {plain_number(rule.backoff_base)}",

@@ -32,6 +32,7 @@ QUEUE_COLUMNS = (
     "draining",
     "updated_at",
     "notify",
+    "timeout_percent",
 )
 DEFAULTS = ("timeout", "max_retries", "backoff_strategy", "backoff_base", "backoff_max", "retry_delay")
 _RETRIES = {"max_retries", "max_attempts", "max_tries"}  # three names of the same thing
@@ -61,6 +62,7 @@ class QueueRule:
     draining: int | None  # 1: takes no new jobs
     updated_at: int
     notify: str | None  # who is told of the end of its jobs
+    timeout_percent: int | None  # of what a command usually takes; then `timeout` is None
 
     def __init__(self, name: str, updated_at: int = 0) -> None:
         for column in QUEUE_COLUMNS:
@@ -139,6 +141,8 @@ def is_empty(rule: QueueRule) -> bool:
 def apply_defaults(job: NewJob, rule: QueueRule, *, given: Collection[str] = ()) -> None:
     """Fill in what a new job has not said itself. `given` are the fields that it came with: a number of
     retries it always has, its own or the configured one."""
+    if rule.timeout_percent is not None and job.timeout is None:
+        _limit_by_history(job, rule.timeout_percent)
     for name in DEFAULTS:
         default = getattr(rule, name)
         if default is None:
@@ -146,6 +150,13 @@ def apply_defaults(job: NewJob, rule: QueueRule, *, given: Collection[str] = ())
         open_ = not _RETRIES.intersection(given) if name == "max_retries" else getattr(job, name) is None
         if open_:
             setattr(job, name, default)
+
+
+def _limit_by_history(job: NewJob, percent: int) -> None:
+    from queuectl.core.conditions import conditions
+    from queuectl.core.job import PERCENT
+
+    conditions(job).rules.setdefault(PERCENT, percent)
 
 
 def _told(rule: QueueRule) -> dict[str, object]:
@@ -165,6 +176,7 @@ def to_dict(rule: QueueRule) -> dict[str, object]:
         "rate": rule.rate,
         "burst": rule.burst,
         "timeout": seconds(rule.timeout),
+        "timeout_percent": rule.timeout_percent,
         "max_retries": rule.max_retries,
         "backoff_strategy": rule.backoff_strategy,
         "backoff_base": plain_number(rule.backoff_base),

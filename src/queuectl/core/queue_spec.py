@@ -8,8 +8,10 @@ from __future__ import annotations
 from queuectl.core.backoff import STRATEGIES
 from queuectl.core.durations import parse_duration, quoted
 from queuectl.core.fields import MAX_RETRIES, check_base, check_int, kind_of
+from queuectl.core.job import PERCENT
 from queuectl.core.notices import AS_USUAL, changed
 from queuectl.core.rates import MAX_COUNT, parse_rate
+from queuectl.core.runtimes import one_timeout, parse_percent
 from queuectl.errors import InvalidInput
 
 TYPE_CHECKING = False
@@ -23,7 +25,7 @@ MAX_REASON = 500  # characters
 def read_changes(given: Mapping[str, object]) -> dict[str, object]:
     """The new values of these columns; those that are not named stay as they are."""
     changes: dict[str, object] = {}
-    for name, value in given.items():
+    for name, value in one_timeout(given).items():
         reader = _READERS.get(name)
         if reader is None:
             raise _unknown(name)
@@ -79,11 +81,6 @@ def _read_burst(value: object, name: str) -> int:
 
 
 def _read_timeout(value: object, name: str) -> int:
-    if isinstance(value, str) and value.rstrip().endswith("%"):
-        raise InvalidInput(
-            f"{name} {quoted(value)}: the default of a queue is a time, not a percentage",
-            "give it to the jobs: enqueue --timeout 300%; or write a time, like 10m",
-        )
     timeout = parse_duration(value, what=name)
     if timeout <= 0:
         raise InvalidInput("the timeout must be more than 0", "write none for no timeout")
@@ -142,6 +139,7 @@ _READERS: dict[str, Callable[[object, str], object]] = {
     "rate": _read_rate,
     "burst": _read_burst,
     "timeout": _read_timeout,
+    PERCENT: parse_percent,
     "max_retries": _read_retries,
     "backoff_strategy": _read_strategy,
     "backoff_base": _read_base,

@@ -81,6 +81,14 @@ def parse_percent(value: object, what: str) -> int:
     return number
 
 
+def one_timeout(given: Mapping[str, object]) -> Mapping[str, object]:
+    """One as a duration takes the place of one in percent, and the other way round, unless both are given."""
+    value = given.get("timeout")
+    if isinstance(value, str) and value.rstrip().endswith("%"):
+        return {**given, "timeout": None, PERCENT: value}
+    return {PERCENT: None, **given} if "timeout" in given else given
+
+
 def percent_of(job: Job) -> int | None:
     """Its timeout in percent. A number that nobody could have given was damaged in the store, and is none."""
     found = job.rule(PERCENT)

@@ -155,6 +155,7 @@ QUEUES = Table(
         "draining": "int | None",
         "updated_at": "int",
         "notify": "str | None",
+        "timeout_percent": "int | None",
     },
     key=("name",),
 )

@@ -12,7 +12,7 @@ from queuectl.core.amounts import parse_needs
 from queuectl.core.dealing import shares
 from queuectl.core.job import CLAIM_COLUMNS
 from queuectl.core.queue_rules import QUEUE_COLUMNS, allowance, rule_from_row
-from queuectl.store.exchange import claim_order, claimable_of
+from queuectl.store.exchange import claim_order, claimable_of, this_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,6 +67,16 @@ class Claiming:
         else:
             rows = self._in_turn([found.get(name, []) for name in dict.fromkeys(self._ask.queues)])
         self._spend(found)
+        return rows
+
+    def take(self, seq: int) -> list[Row]:
+        """This job only, if its queue lets it start now."""
+        found = self._db.one("SELECT queue FROM jobs WHERE seq = ?", (seq,))
+        if found is None:
+            return []
+        self._limit(str(found[0]))
+        rows = self._pick(this_one(self._db, seq))
+        self._spend({found[0]: rows})
         return rows
 
     # --- what there is ----------------------------------------------------------------------------

@@ -276,10 +276,7 @@ class Exchanges(Results):
     def _claimable(self, ask: Ask, waiting: Waiting, answer: Exchange, now: int) -> Sequence[Row]:
         db = self.connection
         if ask.only is not None:
-            return db.all(
-                f"SELECT {_CLAIM_COLUMNS} FROM jobs WHERE seq = ? AND state = 'pending'{db.dialect.take}",
-                (ask.only,),
-            )
+            return self._this_one(ask, ask.only, waiting, answer, now)
         # Each queue once, however often it was named: its jobs must not be handed out twice.
         queues = self._pending_queues(waiting) if ask.queues is None else list(dict.fromkeys(ask.queues))
         if waiting.ruled or ask.weights or (waiting.first_needs is not None and ask.free):
@@ -294,6 +291,13 @@ class Exchanges(Results):
         if ask.queues is None and len(queues) > 1:
             rows.sort(key=claim_order)
         return rows[: ask.limit]
+
+    def _this_one(self, ask: Ask, seq: int, waiting: Waiting, answer: Exchange, now: int) -> Sequence[Row]:
+        if not waiting.ruled:
+            return this_one(self.connection, seq)
+        from queuectl.store.claiming import Claiming
+
+        return Claiming(self.connection, ask, answer, now).take(seq)
 
     def _pending_queues(self, waiting: Waiting) -> list[object]:
         """The queues that have something pending: one index seek each, however many jobs wait.
@@ -334,6 +338,13 @@ def claimable_of(db: Connection, queue: object, limit: int, needs: object = None
         f"SELECT {_CLAIM_COLUMNS} FROM {db.dialect.claim_from} WHERE state = 'pending' AND {condition} "
         f"AND queue = ? ORDER BY {db.dialect.claim_order} LIMIT ?{db.dialect.take}",
         (*([] if needs is None else [needs]), queue, limit),
+    )
+
+
+def this_one(db: Connection, seq: int) -> Sequence[Row]:
+    """This job, if it is pending and nobody else is about to take it."""
+    return db.all(
+        f"SELECT {_CLAIM_COLUMNS} FROM jobs WHERE seq = ? AND state = 'pending'{db.dialect.take}", (seq,)
     )
 
 

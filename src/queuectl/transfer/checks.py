@@ -11,7 +11,7 @@ from queuectl.core import states
 from queuectl.core.conditions import ANY, FAILURE, SUCCESS, check_conditions, conditions
 from queuectl.core.fields import SETTERS, Defaults, check_command, check_int, check_queue, kind_of
 from queuectl.core.ids import check_id
-from queuectl.core.job import NewJob
+from queuectl.core.job import PERCENT, NewJob
 from queuectl.core.notices import VARIABLES, changed, read_rule
 from queuectl.core.queue_rules import QUEUE_COLUMNS, rate_of, rule_from_row
 from queuectl.core.queue_spec import MAX_CONCURRENCY, check_reason, read_changes
@@ -49,7 +49,7 @@ _RULES = (
     *("retry_on", "no_retry_on", "ok_codes", "memory", "cpu_time", "files", "processes", "nice"),
     "timeout_percent",
 )
-_OF_QUEUES = ("concurrency", "rate", "burst", "max_retries", "backoff_strategy", "backoff_base")
+_OF_QUEUES = ("concurrency", "rate", "burst", "max_retries", "backoff_strategy", "backoff_base", PERCENT)
 _DEFAULTS = Defaults(now=0)
 _MOST = 2**63 - 1
 _AGAIN = "correct it, or export the queue again"

@@ -355,7 +355,7 @@ ACTION = _object(
 )
 PAUSE = _object({"reason": _nullable(_TEXT), "until": _nullable(_TEXT)})
 RULES = (
-    *("concurrency", "rate", "burst", "timeout", "max_retries"),
+    *("concurrency", "rate", "burst", "timeout", "timeout_percent", "max_retries"),
     *("backoff_strategy", "backoff_base", "backoff_max", "retry_delay", "notify", "notify_on"),
 )
 QUEUE_RULES = _object({name: {} for name in RULES})

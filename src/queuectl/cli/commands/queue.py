@@ -110,7 +110,7 @@ which are taken when it is enqueued."""
     add("--rate", metavar="N/TIME", help="jobs that start in a time: 5/s, 100/min, 10/30s")
     add("--burst", metavar="N", help="of the rate, how many at once after a rest (default: a second's worth)")
     add = options_of.add_argument_group("defaults for its jobs (none: as configured)").add_argument
-    add("--timeout", metavar="TIME", help="stop a job after this: 90s, 10m")
+    add("--timeout", metavar="TIME", help="stop a job after this: 90s, 10m; 300%% of its usual time")
     add("--max-retries", "-r", "--retries", metavar="N", help="retries after the first run")
     add("--backoff-strategy", metavar="S", help="exponential, linear or fixed")
     add("--backoff-base", metavar="X", help="wait X**n seconds after the n-th failure")
@@ -125,6 +125,8 @@ which are taken when it is enqueued."""
         for name, value in vars(options).items()
         if value is not None and name not in ("db", "json", "debug", "name")
     }
+    with NamingOptions(options, given):
+        queues.checked_rules(options.name, given)  # first: a mistake must not make a store
     with open_queue(options) as queue:
         with NamingOptions(options, given):
             rule = queues.configure(queue, options.name, **given)

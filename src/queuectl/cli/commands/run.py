@@ -55,9 +55,9 @@ def main(words: list[str]) -> int:
         try:
             stored = queue.get(id)
             served = bool(serving_workers(queue.store, stored.queue))
+            note_paused(queue, [JobFilter(ids=(id,))])
             if served or not can_run_here(stored):
                 _note_why_it_waits(stored, served=served)
-                note_paused(queue, [JobFilter(ids=(id,))])
                 ended = _follow(queue, id, options)
             else:
                 ended = _run_here(queue, stored, options)

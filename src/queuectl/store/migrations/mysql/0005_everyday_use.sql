@@ -6,6 +6,7 @@ ALTER TABLE jobs
     ADD COLUMN about VARCHAR(128);
 
 ALTER TABLE queues ADD COLUMN notify MEDIUMTEXT;
+ALTER TABLE queues ADD COLUMN timeout_percent INT;
 
 ALTER TABLE workers ADD COLUMN version VARCHAR(64);
 

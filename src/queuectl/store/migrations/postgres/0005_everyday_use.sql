@@ -6,6 +6,7 @@ ALTER TABLE jobs
     ADD COLUMN about text COLLATE "C";
 
 ALTER TABLE queues ADD COLUMN notify text;
+ALTER TABLE queues ADD COLUMN timeout_percent integer;
 
 ALTER TABLE workers ADD COLUMN version text;
 

@@ -6,6 +6,7 @@ ALTER TABLE jobs ADD COLUMN input TEXT;          -- what its command reads; NULL
 ALTER TABLE jobs ADD COLUMN about TEXT;          -- a notification: the id of the job that it tells of
 
 ALTER TABLE queues ADD COLUMN notify TEXT;       -- for its jobs, unless they have one of their own
+ALTER TABLE queues ADD COLUMN timeout_percent INTEGER;  -- of a command's usual run time, instead of a timeout
 
 ALTER TABLE workers ADD COLUMN version TEXT;     -- of its program
 
