@@ -76,6 +76,23 @@ def test_ctrl_c_ends_the_job(place: Site) -> None:
     place.wait_for("long", "cancelled")  # a worker may take a moment longer than we were waited for
 
 
+def test_ctrl_c_right_after_the_job_was_stored_ends_it_too(place: Site) -> None:
+    halt = {"QUEUECTL_ENABLE_FAILPOINTS": "1", "QUEUECTL_FAILPOINT": "enqueue.committed=stop"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "queuectl", "run", "--id", "long", "sleep 60"],
+        env=place.env | halt,
+        cwd=place.work,
+        stderr=subprocess.PIPE,
+    ) as process:
+        os.waitpid(process.pid, os.WUNTRACED)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGCONT)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert b"cancelling job long" in errors
+    place.wait_for("long", "cancelled")
+
+
 def test_in_a_paused_queue_it_waits(place: Site) -> None:
     place.ok("queue", "pause", "mail", "--reason", "moving")
     command = ["run", "--queue", "mail", "--id", "waits", "echo ran"]

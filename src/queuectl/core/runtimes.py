@@ -73,11 +73,11 @@ def parse_percent(value: object, what: str) -> int:
     text = str(value).strip().removesuffix("%").strip() if isinstance(value, str) else value
     number = int(text) if isinstance(text, str) and re.fullmatch(r"[0-9]{1,9}", text) else text
     if isinstance(number, bool) or not isinstance(number, int):
-        raise InvalidInput(f"{what} {quoted(value)} is not a whole number of percent", _FORMS)
+        raise InvalidInput(f"{what} {quoted(value)} is not a whole number of percent", _FORMS).about(what)
     if not _LOWEST <= number <= _HIGHEST:
         raise InvalidInput(
             f"{what} must be between {_LOWEST}% and {_HIGHEST:,}%, not {quoted(value)}", _FORMS
-        )
+        ).about(what)
     return number
 
 
@@ -85,7 +85,7 @@ def one_timeout(given: Mapping[str, object]) -> Mapping[str, object]:
     """One as a duration takes the place of one in percent, and the other way round, unless both are given."""
     value = given.get("timeout")
     if isinstance(value, str) and value.rstrip().endswith("%"):
-        return {**given, "timeout": None, PERCENT: value}
+        return {**given, "timeout": None, PERCENT: parse_percent(value, "timeout")}
     return {PERCENT: None, **given} if "timeout" in given else given
 
 

@@ -7,7 +7,9 @@ import sys
 import threading
 
 from queuectl.app import serving_workers
+from queuectl.cli.interrupts import InterruptsLater
 from queuectl.cli.jobspec import add_job_options, checked_fields, current_directory, parse_words, with_parents
+from queuectl.cli.logview import LogView
 from queuectl.cli.options import hidden, open_queue, parser
 from queuectl.cli.output import clean, print_json, say
 from queuectl.cli.waitnotes import note_paused
@@ -15,6 +17,7 @@ from queuectl.core import states
 from queuectl.core.notices import QUEUE as NOTIFICATIONS
 from queuectl.core.spec import job_from_fields
 from queuectl.notices import notifications
+from queuectl.outputs import follow
 from queuectl.queue import JobFilter
 from queuectl.running import can_run_here, exit_code, run_document
 
@@ -51,17 +54,20 @@ def main(words: list[str]) -> int:
     options = parse_words(build_parser(), words)
     fields = {} if options.stored else checked_fields(options, "run")
     with open_queue(options) as queue:
-        id = options.stored or _enqueue(queue, fields, options)
+        id = options.stored
         try:
-            stored = queue.get(id)
-            served = bool(serving_workers(queue.store, stored.queue))
-            note_paused(queue, [JobFilter(ids=(id,))])
-            if served or not can_run_here(stored):
-                _note_why_it_waits(stored, served=served)
-                ended = _follow(queue, id, options)
-            else:
-                ended = _run_here(queue, stored, options)
+            with InterruptsLater():  # what is stored is cancelled, not left to run on
+                id = id or _enqueue(queue, fields, options)
+                stored = queue.get(id)
+                served = bool(serving_workers(queue.store, stored.queue))
+                note_paused(queue, [JobFilter(ids=(id,))])
+                here = not served and can_run_here(stored)
+                if not here:
+                    _note_why_it_waits(stored, served=served)
+            ended = _run_here(queue, stored, options) if here else _follow(queue, id, options)
         except KeyboardInterrupt:
+            if id is None:
+                raise
             # Whoever runs a command in a terminal and presses Ctrl+C wants that command to end.
             say(f"\ncancelling job {id}")
             ended = _cancel(queue, id)
@@ -95,9 +101,6 @@ def _note_who_waits(queue: Queue, job: Job) -> None:
 
 
 def _follow(queue: Queue, id: str, options: argparse.Namespace) -> Job:
-    from queuectl.cli.logview import LogView
-    from queuectl.outputs import follow
-
     view = LogView()
     write = (lambda _chunk: None) if options.json else view.write
     try:
@@ -141,7 +144,8 @@ def _run_here(queue: Queue, job: Job, options: argparse.Namespace) -> Job:
         finally:
             loop.finish()
 
-    viewer = threading.Thread(target=show, name="viewer")
+    # A daemon: if the worker breaks down, nobody waits for the end of a job that nobody runs.
+    viewer = threading.Thread(target=show, name="viewer", daemon=True)
     viewer.start()
     loop.run()
     viewer.join()
