@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.counts import check_counts
 from tests.site import Site
@@ -12,8 +13,18 @@ from tests.tiers import mark_long
 
 
 def pytest_configure() -> None:
-    """Under `nohup` what the tests start would ignore the signal too, and could not be ended by it."""
+    _hear_signals()
+    # What takes long on a busy machine is not wrong.
+    settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("busy")
+
+
+def _hear_signals() -> None:
+    """Under `nohup`, or behind an &, what the tests start would ignore them too, and could not be ended."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` looks at the marks

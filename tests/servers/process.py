@@ -54,7 +54,7 @@ class KeptProcess:
         self._left(timeout)
         return self._keeper.returncode == 0
 
-    def end(self, signum: signal.Signals, *, timeout: float = 30) -> None:
+    def end(self, signum: signal.Signals, *, timeout: float = 60) -> None:
         """Signal the server and wait until it is gone."""
         if self.alive:
             try:
@@ -81,7 +81,7 @@ class KeptProcess:
                 pass
         wait_until(lambda: all(is_gone(child) for child in children), what="the server's children to end")
 
-    def _left(self, timeout: float = 30) -> None:
+    def _left(self, timeout: float = 60) -> None:
         try:
             self._keeper.wait(timeout)
         except subprocess.TimeoutExpired:

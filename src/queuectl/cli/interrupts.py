@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class InterruptsLater:
-    """Raises KeyboardInterrupt at the end of the block if Ctrl+C was pressed in it; the second time at once."""
+    """Raises KeyboardInterrupt at the end of the block if Ctrl+C was pressed in it; twice: at once."""
 
     __slots__ = ("_old", "_pressed")
 
