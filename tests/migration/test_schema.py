@@ -25,8 +25,8 @@ from tests.migration.places import (
 )
 from tests.migration.shapes import shape_of_file
 
-from queuectl.core.job import ATTEMPT_COLUMNS, JOB_COLUMNS
 from queuectl.core.queue_rules import QUEUE_COLUMNS
+from queuectl.core.rows import ATTEMPT_COLUMNS, JOB_COLUMNS
 from queuectl.core.schedules import SCHEDULE_COLUMNS
 from queuectl.errors import SchemaTooNew, StoreCorrupt, StoreError
 from queuectl.store.messages import WORKER_COLUMNS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from queuectl.config import sources
 from queuectl.config.settings import KEYS
-from queuectl.core.job import plain_number, seconds
+from queuectl.core.durations import plain_number, seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from collections import Counter
 from functools import lru_cache
 
 from queuectl.core import states
-from queuectl.core.job import CLAIM_COLUMNS, JOB_COLUMNS, PERCENT, claimed_from_row, job_from_row
+from queuectl.core.job import PERCENT
+from queuectl.core.rows import CLAIM_COLUMNS, JOB_COLUMNS, claimed_from_row, job_from_row
 from queuectl.errors import WorkerFenced
 from queuectl.store.messages import Exchange
 from queuectl.store.results import Results, carefully
