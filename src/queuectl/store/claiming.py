@@ -12,7 +12,7 @@ from queuectl.core.amounts import parse_needs
 from queuectl.core.dealing import shares
 from queuectl.core.queue_rules import QUEUE_COLUMNS, allowance, rule_from_row
 from queuectl.core.rows import CLAIM_COLUMNS
-from queuectl.store.exchange import claim_order, claimable_of
+from queuectl.store.claims import claim_order, claimable_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
