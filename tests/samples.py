@@ -6,9 +6,10 @@ from typing import Any
 
 from queuectl.config.settings import Settings
 from queuectl.core import states
-from queuectl.core.job import JOB_COLUMNS, Job, job_from_row
+from queuectl.core.job import Job
 from queuectl.core.lifecycle import Policy
 from queuectl.core.outcome import Outcome
+from queuectl.core.rows import JOB_COLUMNS, job_from_row
 
 NOW = 1_800_000_000_000  # epoch milliseconds; 2027-01-15T08:00:00Z
 

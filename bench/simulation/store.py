@@ -13,8 +13,9 @@ from typing import Protocol
 from bench.simulation.costs import Costs
 from bench.simulation.resources import Action, Cores, FileLock, Log, Places, Simulation, Thread
 from queuectl.core import outcome as kinds
-from queuectl.core.job import CLAIM_COLUMNS, Job, claimed_from_row
+from queuectl.core.job import Job
 from queuectl.core.lifecycle import Report
+from queuectl.core.rows import CLAIM_COLUMNS, claimed_from_row
 from queuectl.store.messages import Ask, Exchange
 from queuectl.store.tallies import SHARDS
 

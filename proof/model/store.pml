@@ -147,9 +147,9 @@ inline deal(w, me, token, verdict, asked, again) {
   fi;
   got = 0;
   if
-  /* @ src/queuectl/store/exchange.py: Exchanges._claimed_before */
+  /* @ src/queuectl/store/claims.py: claimed_before */
   :: asked != 0 && again && job == PROCESSING && owner == me && claim == asked -> got = asked
-  /* @ src/queuectl/store/exchange.py: Exchanges._claim */
+  /* @ src/queuectl/store/claims.py: claim */
   :: asked != 0 && job == PENDING ->
        assert(asked != flown);    /* no token fences two claims */
        job = PROCESSING; attempts++; claim = asked; owner = me; got = asked

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from queuectl.app import living_workers
 from queuectl.core import states
-from queuectl.core.durations import format_duration
+from queuectl.core.durations import format_duration, seconds
 from queuectl.core.estimates import Line, estimate, remaining_ms
-from queuectl.core.job import seconds
 from queuectl.core.measures import RUN, classes, percentile
 from queuectl.core.queue_rules import is_paused, rate_of
 from queuectl.core.runtimes import UNKNOWN, digest_of, limit_in_words, percent_of

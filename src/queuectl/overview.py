@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 
 from queuectl.app import living_workers
+from queuectl.core.durations import plain_number
 from queuectl.core.estimates import THROUGHPUT
-from queuectl.core.job import plain_number
 from queuectl.editing import progressing
 from queuectl.estimating import eta
 from queuectl.queues import resting

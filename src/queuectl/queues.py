@@ -9,7 +9,8 @@ from queuectl import doorbell
 from queuectl.app import living_workers
 from queuectl.core import states
 from queuectl.core.dealing import queue_names
-from queuectl.core.job import DEFAULT_QUEUE, plain_number
+from queuectl.core.durations import plain_number
+from queuectl.core.job import DEFAULT_QUEUE
 from queuectl.core.queue_rules import QueueRule, is_paused, to_dict
 from queuectl.core.queue_spec import check_reason, read_changes
 from queuectl.core.spec import check_queue

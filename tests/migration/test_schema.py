@@ -25,13 +25,13 @@ from tests.migration.places import (
 )
 from tests.migration.shapes import shape_of_file
 
-from queuectl.core.job import ATTEMPT_COLUMNS, JOB_COLUMNS
 from queuectl.core.queue_rules import QUEUE_COLUMNS
+from queuectl.core.rows import ATTEMPT_COLUMNS, JOB_COLUMNS
 from queuectl.core.schedules import SCHEDULE_COLUMNS
 from queuectl.errors import SchemaTooNew, StoreCorrupt, StoreError
 from queuectl.store.messages import WORKER_COLUMNS
 from queuectl.store.migrate import LATEST, migrate, schema_version
-from queuectl.store.sqlite_connection import APPLICATION_ID
+from queuectl.store.sqlite_opening import APPLICATION_ID
 
 NEW_COLUMN = "ALTER TABLE jobs ADD COLUMN colour TEXT;"
 NEW_TABLE = "CREATE TABLE shades (name TEXT) STRICT; INSERT INTO shades VALUES ('dark');"

@@ -10,9 +10,10 @@ from opentelemetry.trace import StatusCode
 
 from queuectl.config.settings import Settings
 from queuectl.core import outcome as kinds
-from queuectl.core.job import CLAIM_COLUMNS, Job, claimed_from_row
+from queuectl.core.job import Job
 from queuectl.core.lifecycle import Report, decide
 from queuectl.core.outcome import Outcome
+from queuectl.core.rows import CLAIM_COLUMNS, claimed_from_row
 from queuectl.tracing.attempts import Attempts
 
 POLICY = Settings().policy

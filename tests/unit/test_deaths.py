@@ -8,8 +8,9 @@ from tests.samples import NOW
 from queuectl.core import outcome as kinds
 from queuectl.core.chunks import STDERR, STDOUT, Chunk
 from queuectl.core.deaths import death_of, without_path
-from queuectl.core.job import ATTEMPT_COLUMNS, Attempt, attempt_from_row
+from queuectl.core.job import Attempt
 from queuectl.core.lastlines import LONGEST_LINE, last_lines
+from queuectl.core.rows import ATTEMPT_COLUMNS, attempt_from_row
 
 
 def an_attempt(outcome: str = kinds.FAILED, **fields: object) -> Attempt:

@@ -14,8 +14,9 @@ from tests.samples import NOW, policy
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.core.explaining import explain
-from queuectl.core.job import ATTEMPT_COLUMNS, Attempt, Job, attempt_from_row
+from queuectl.core.job import Attempt, Job
 from queuectl.core.queue_rules import QueueRule
+from queuectl.core.rows import ATTEMPT_COLUMNS, attempt_from_row
 from queuectl.core.runtimes import Known, class_of_run
 from queuectl.core.situation import Candidate, Explanation, Group, Parent, Situation
 

@@ -6,8 +6,7 @@ What there is to tell is left to `queues`.
 from __future__ import annotations
 
 from queuectl.cli.output import plural, print_facts, print_table
-from queuectl.core.durations import format_age, format_duration
-from queuectl.core.job import plain_number
+from queuectl.core.durations import format_age, format_duration, plain_number
 from queuectl.core.notices import read_rule
 from queuectl.core.states import ALL
 from queuectl.core.times import describe_when

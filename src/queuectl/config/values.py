@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from queuectl.config import sources
-from queuectl.config.settings import KEYS
-from queuectl.core.job import plain_number, seconds
+from queuectl.config import kinds, sources
+from queuectl.core.durations import plain_number, seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from queuectl.config.settings import Key
-
-# How a key shows its value tells a duration from a number; durations are seconds in JSON.
-_AS_DURATION = KEYS["kill-grace"].show
 
 
 class Value:
@@ -30,8 +26,8 @@ class Value:
         value = self.key.parse(self.text, self.key.name)
         if name is not None and sources.counts_attempts(name):
             value = int(self.shown(name))
-        elif self.key.show is _AS_DURATION and isinstance(value, int):
-            value = seconds(value)
+        elif self.key.show is kinds.show_duration and isinstance(value, int):
+            value = seconds(value)  # a duration, and those are seconds in JSON
         elif isinstance(value, float):
             value = plain_number(value)
         return {"value": value, "origin": self.origin}

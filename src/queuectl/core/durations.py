@@ -17,7 +17,9 @@ __all__ = [
     "format_duration",
     "format_run",
     "parse_duration",
+    "plain_number",
     "quoted",
+    "seconds",
 ]
 
 DURATION_FORMS = (
@@ -148,6 +150,16 @@ def format_age(ms: int) -> str:
         if ms >= size:
             return f"{ms // size}{letter}"
     return f"{max(ms, 0) // _SECOND}s"
+
+
+def plain_number(value: float | None) -> float | int | None:
+    """Numbers print as they were typed: 2, not 2.0."""
+    return int(value) if value is not None and value == int(value) else value
+
+
+def seconds(ms: int | None) -> float | int | None:
+    """As JSON has it."""
+    return None if ms is None else plain_number(ms / 1000)
 
 
 def quoted(value: object) -> str:

@@ -1,18 +1,19 @@
 """The nouns of the queue: a new job, a stored job, one attempt at it.
 
-Plain slotted classes: they are made by the hundred thousand and on the path of every `enqueue`.
+Plain slotted classes: they are made by the hundred thousand and on the path of every `enqueue`. How they are
+made of the rows of a store is left to `rows`.
 """
 
 from __future__ import annotations
 
 import json
 
-from queuectl.core.states import FAILED, PENDING, PROCESSING, SCHEDULED
+from queuectl.core.durations import plain_number, seconds
+from queuectl.core.states import FAILED, PENDING, SCHEDULED
 from queuectl.core.times import iso
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
 
     from queuectl.core.conditions import Conditions
@@ -267,112 +268,6 @@ def _list(text: str) -> list[Any] | None:
     return found if isinstance(found, list) else None
 
 
-# The order of columns in every SELECT of a whole job; `job_from_row` relies on it.
-JOB_COLUMNS = tuple(Job.__annotations__)
-
-
-def job_from_row(row: Sequence[Any]) -> Job:
-    """Spelled out because a loop over the names takes five times as long, for every job of every worker."""
-    job = Job.__new__(Job)
-    (
-        job.seq,
-        job.id,
-        job.command,
-        job.argv,
-        job.queue,
-        job.state,
-        job.priority,
-        job.attempts,
-        job.max_retries,
-        job.lost,
-        job.runs,
-        job.backoff_strategy,
-        job.backoff_base,
-        job.backoff_max,
-        job.retry_delay,
-        job.timeout,
-        job.run_at,
-        job.created_at,
-        job.updated_at,
-        job.started_at,
-        job.finished_at,
-        job.cwd,
-        job.env,
-        job.tags,
-        job.exit_code,
-        job.signal,
-        job.last_error,
-        job.worker_id,
-        job.claim,
-        job.cancel_requested,
-        job.rules,
-        job.needs,
-        job.unique_key,
-        job.job_group,
-        job.held,
-        job.waits,
-        job.unmet,
-        job.schedule,
-        job.progress,
-        job.progress_text,
-        job.notify,
-        job.input,
-        job.about,
-    ) = row
-    job.usual_ms = None
-    return job
-
-
-# What a claim reads: not what it sets itself, nor what has no meaning until the job ends.
-CLAIM_COLUMNS = (
-    *("seq", "id", "command", "argv", "queue", "priority", "attempts", "max_retries", "lost", "runs"),
-    *("backoff_strategy", "backoff_base", "backoff_max", "retry_delay", "timeout"),
-    *("run_at", "created_at", "cwd", "env", "tags", "rules", "needs", "notify", "input"),
-)
-
-
-def claimed_from_row(row: Sequence[Any], claim: str, worker_id: str, now: int) -> Job:
-    """A pending job, as it is once it has been claimed."""
-    job = Job.__new__(Job)
-    (
-        job.seq,
-        job.id,
-        job.command,
-        job.argv,
-        job.queue,
-        job.priority,
-        attempts,
-        job.max_retries,
-        job.lost,
-        runs,
-        job.backoff_strategy,
-        job.backoff_base,
-        job.backoff_max,
-        job.retry_delay,
-        job.timeout,
-        job.run_at,
-        job.created_at,
-        job.cwd,
-        job.env,
-        job.tags,
-        job.rules,
-        job.needs,
-        job.notify,
-        job.input,
-    ) = row
-    job.state = PROCESSING
-    job.attempts = attempts + 1
-    job.runs = runs + 1
-    job.claim = claim
-    job.worker_id = worker_id
-    job.started_at = job.updated_at = now
-    job.cancel_requested = 0
-    job.finished_at = job.exit_code = job.signal = None
-    job.last_error = job.unique_key = job.job_group = job.schedule = job.progress_text = job.about = None
-    job.held = job.waits = job.unmet = job.progress = job.usual_ms = None
-    return job
-
-
 class Attempt:
     """One start of a job and how it ended. `run` counts all starts ever and is never reset."""
 
@@ -430,22 +325,3 @@ class Attempt:
             "output_bytes": self.output_bytes,
             "output_dropped": self.output_dropped,
         }
-
-
-ATTEMPT_COLUMNS = tuple(Attempt.__annotations__)
-
-
-def attempt_from_row(row: Sequence[object]) -> Attempt:
-    attempt = Attempt.__new__(Attempt)
-    for name, value in zip(ATTEMPT_COLUMNS, row, strict=True):
-        setattr(attempt, name, value)
-    return attempt
-
-
-def plain_number(value: float | None) -> float | int | None:
-    """Numbers print as they were typed: 2, not 2.0."""
-    return int(value) if value is not None and value == int(value) else value
-
-
-def seconds(ms: int | None) -> float | int | None:
-    return None if ms is None else plain_number(ms / 1000)

@@ -167,7 +167,7 @@ def _told(rule: QueueRule) -> dict[str, object]:
 
 def to_dict(rule: QueueRule) -> dict[str, object]:
     """As every interface shows it: ISO times, durations in seconds. The bucket is nobody's business."""
-    from queuectl.core.job import plain_number, seconds
+    from queuectl.core.durations import plain_number, seconds
     from queuectl.core.times import iso
 
     return {

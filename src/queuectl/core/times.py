@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 
 from queuectl.core.durations import format_age, format_duration, parse_duration, quoted
-from queuectl.core.zones import find_zone, instant_of, wall_clock
 from queuectl.errors import InvalidInput
 
 TYPE_CHECKING = False
@@ -106,6 +105,8 @@ def _in_range(ms: int) -> int:
 def _evaluate(parts: Parts, now_ms: int, zone: tzinfo | None) -> int:
     from datetime import date, timedelta
 
+    from queuectl.core.zones import wall_clock
+
     zone = _zone(parts) or zone
     clock = _clock(parts)
     if parts["year"]:
@@ -129,6 +130,8 @@ def _evaluate(parts: Parts, now_ms: int, zone: tzinfo | None) -> int:
 def _at(day: date, clock: time | None, zone: tzinfo | None) -> int:
     from datetime import datetime, time
 
+    from queuectl.core.zones import instant_of
+
     return instant_of(datetime.combine(day, clock or time()), zone)
 
 
@@ -150,6 +153,8 @@ def _clock(parts: Parts) -> time | None:
 
 def _zone(parts: Parts) -> tzinfo | None:
     from datetime import UTC, timedelta, timezone
+
+    from queuectl.core.zones import find_zone
 
     offset, name = parts["offset"], parts.get("zone")
     if offset and name:
@@ -188,6 +193,8 @@ def iso(ms: int | None) -> str | None:
 def describe_when(ms: int, *, now_ms: int, zone: tzinfo | None = None) -> str:
     """`Mon 2026-11-16 09:00 CET (in 13h)`: the echo by which a user can check what was read."""
     from datetime import UTC
+
+    from queuectl.core.zones import wall_clock
 
     try:
         wall = wall_clock(ms, zone)

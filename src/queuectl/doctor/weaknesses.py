@@ -6,7 +6,7 @@ What the values mean is left to `config`.
 from __future__ import annotations
 
 from queuectl.config import sources
-from queuectl.config.settings import can_be_run
+from queuectl.config.kinds import can_be_run
 from queuectl.core.states import TERMINAL
 from queuectl.errors import InvalidInput, Refused
 from queuectl.paths import config_file

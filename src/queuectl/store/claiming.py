@@ -10,9 +10,9 @@ import random
 
 from queuectl.core.amounts import parse_needs
 from queuectl.core.dealing import shares
-from queuectl.core.job import CLAIM_COLUMNS
 from queuectl.core.queue_rules import QUEUE_COLUMNS, allowance, rule_from_row
-from queuectl.store.exchange import claim_order, claimable_of, this_one
+from queuectl.core.rows import CLAIM_COLUMNS
+from queuectl.store.claims import claim_order, claimable_of, this_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ A lease belongs to a worker, not to each job. Dead is final: who was declared de
 
 from __future__ import annotations
 
-from queuectl.core.job import JOB_COLUMNS, job_from_row
+from queuectl.core.rows import JOB_COLUMNS, job_from_row
 from queuectl.errors import WorkerFenced
 from queuectl.store.connection import Clash
 from queuectl.store.dialect import Insert

@@ -7,7 +7,7 @@ rows for long is in everybody's way.
 from __future__ import annotations
 
 from queuectl.core import states
-from queuectl.core.job import JOB_COLUMNS, job_from_row
+from queuectl.core.rows import JOB_COLUMNS, job_from_row
 from queuectl.store.filters import portions, where
 from queuectl.store.readiness import admit, make_ready
 

@@ -1,49 +1,40 @@
 """A worker's exchange: results in, new work out, in one transaction.
 
-Portable SQL beside the method that uses it. Storing results is left to `results`; what only some queues and
-jobs ask of a claim (limits, resources) to `claiming`, who waits for whom to `links`.
+Portable SQL beside the method that uses it. Storing results is left to `results`, the claim to `claims`, who
+waits for whom to `links`.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import lru_cache
 
 from queuectl.core import states
-from queuectl.core.job import CLAIM_COLUMNS, JOB_COLUMNS, PERCENT, claimed_from_row, job_from_row
+from queuectl.core.job import PERCENT
 from queuectl.errors import WorkerFenced
+from queuectl.store.claims import claim, claimed_before, pending_queue
 from queuectl.store.messages import Exchange
 from queuectl.store.results import Results, carefully
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from queuectl.core.job import Job
     from queuectl.core.lifecycle import Report
     from queuectl.store.connection import Connection, Followed, Row
     from queuectl.store.dialect import Dialect
     from queuectl.store.messages import Ask
 
-_COLUMNS = ", ".join(JOB_COLUMNS)
-_CLAIM_COLUMNS = ", ".join(CLAIM_COLUMNS)
 _PROMOTE = 1_000  # at a time: whoever holds many rows for long is in everybody's way
 _SETTLE = 4  # steps in one exchange: they are bounded too
 _SETTLE_ALONE = 50  # in a transaction of their own
-
-
-def _pending_queue(dialect: Dialect, *, more: str = "", last: bool = False) -> str:
-    """The first or the last queue that has something pending: the end of an index."""
-    order = ", ".join(f"{column} DESC" if last else column for column in dialect.queue_order)
-    return f"SELECT queue FROM jobs WHERE state = 'pending' AND needs IS NULL{more} ORDER BY {order} LIMIT 1"
 
 
 @lru_cache(maxsize=4)
 def _look(dialect: Dialect) -> str:
     seeks = [
         *(f"SELECT min(run_at) FROM jobs WHERE {dialect.timed}state = '{state}'" for state in states.TIMED),
-        _pending_queue(dialect),
-        _pending_queue(dialect, last=True),
+        pending_queue(dialect),
+        pending_queue(dialect, last=True),
         "SELECT min(needs) FROM jobs WHERE state = 'pending' AND needs IS NOT NULL",
         "SELECT min(name) FROM queues",
         "SELECT min(name) FROM job_groups",
@@ -143,9 +134,9 @@ class Exchanges(Results):
         if ask is None:
             answer.ring = released
             return answer
-        answer.jobs = self._claimed_before(ask) if again else []
+        answer.jobs = claimed_before(self.connection, ask) if again else []
         if not answer.jobs and ask.limit > 0:
-            answer.jobs = self._claim(ask, waiting, answer, now)
+            answer.jobs = claim(self.connection, ask, waiting, answer, now)
         if any(job.rules is not None and PERCENT in job.rules for job in answer.jobs):
             from queuectl.store.runtimes import set_limits
 
@@ -248,74 +239,6 @@ class Exchanges(Results):
         while self._look().unsettled and self.connection.write("settle", body):
             pass
 
-    # --- the claim --------------------------------------------------------------------------------
-
-    def _claimed_before(self, ask: Ask) -> list[Job]:
-        """What an earlier run of the same exchange has claimed, if its commit arrived after all."""
-        rows = self.connection.all(
-            f"SELECT {_COLUMNS} FROM jobs WHERE state = 'processing' AND worker_id = ? AND claim = ?",
-            (ask.worker_id, ask.claim),
-        )
-        return sorted(map(job_from_row, rows), key=lambda job: (-job.priority, job.run_at, job.seq))
-
-    def _claim(self, ask: Ask, waiting: Waiting, answer: Exchange, now: int) -> list[Job]:
-        rows = self._claimable(ask, waiting, answer, now)
-        if not rows:
-            return []
-        these, seqs = self.connection.dialect.these("seq", [row[0] for row in rows])
-        self.connection.run(
-            "UPDATE jobs SET state = 'processing', attempts = attempts + 1, runs = runs + 1, claim = ?, "
-            "worker_id = ?, started_at = ?, updated_at = ?, progress = NULL, progress_text = NULL "
-            f"WHERE {these}",
-            (ask.claim, ask.worker_id, now, now, *seqs),
-        )
-        for queue, jobs in Counter([row[_QUEUE] for row in rows]).items():
-            self.connection.tally.moved(queue, states.PENDING, states.PROCESSING, now, jobs)
-        return [claimed_from_row(row, ask.claim, ask.worker_id, now) for row in rows]
-
-    def _claimable(self, ask: Ask, waiting: Waiting, answer: Exchange, now: int) -> Sequence[Row]:
-        db = self.connection
-        if ask.only is not None:
-            return self._this_one(ask, ask.only, waiting, answer, now)
-        # Each queue once, however often it was named: its jobs must not be handed out twice.
-        queues = self._pending_queues(waiting) if ask.queues is None else list(dict.fromkeys(ask.queues))
-        if waiting.ruled or ask.weights or (waiting.first_needs is not None and ask.free):
-            from queuectl.store.claiming import Claiming
-
-            return Claiming(db, ask, answer, now).choose(queues, waiting)
-        rows: list[Row] = []
-        for queue in queues:
-            rows += claimable_of(db, queue, ask.limit - (len(rows) if ask.queues else 0))
-            if ask.queues and len(rows) >= ask.limit:
-                break
-        if ask.queues is None and len(queues) > 1:
-            rows.sort(key=claim_order)
-        return rows[: ask.limit]
-
-    def _this_one(self, ask: Ask, seq: int, waiting: Waiting, answer: Exchange, now: int) -> Sequence[Row]:
-        if not waiting.ruled:
-            return this_one(self.connection, seq)
-        from queuectl.store.claiming import Claiming
-
-        return Claiming(self.connection, ask, answer, now).take(seq)
-
-    def _pending_queues(self, waiting: Waiting) -> list[object]:
-        """The queues that have something pending: one index seek each, however many jobs wait.
-
-        A query for each: in one recursive query MariaDB walks through all pending jobs.
-        """
-        if waiting.first_queue is None:
-            return []
-        found = [waiting.first_queue]
-        while found[-1] != waiting.last_queue:
-            row = self.connection.one(
-                _pending_queue(self.connection.dialect, more=" AND queue > ?"), found[-1:]
-            )
-            if row is None:
-                break  # others have taken the rest
-            found.append(row[0])
-        return found
-
     # --- for who is idle --------------------------------------------------------------------------
 
     def next_due(self) -> int | None:
@@ -328,32 +251,3 @@ class Exchanges(Results):
         due = waiting.next_due
         pending = waiting.first_queue is not None or waiting.first_needs is not None
         return pending or waiting.unsettled or (due is not None and due <= now)
-
-
-def claimable_of(db: Connection, queue: object, limit: int, needs: object = None) -> Iterable[Row]:
-    """The next jobs of a queue, those without needs or those with just these, for ourselves alone."""
-    # One queue a query: only so does the index give the order without sorting.
-    condition = "needs IS NULL" if needs is None else "needs IS NOT NULL AND needs = ?"
-    return db.all(
-        f"SELECT {_CLAIM_COLUMNS} FROM {db.dialect.claim_from} WHERE state = 'pending' AND {condition} "
-        f"AND queue = ? ORDER BY {db.dialect.claim_order} LIMIT ?{db.dialect.take}",
-        (*([] if needs is None else [needs]), queue, limit),
-    )
-
-
-def this_one(db: Connection, seq: int) -> Sequence[Row]:
-    """This job, if it is pending and nobody else is about to take it."""
-    return db.all(
-        f"SELECT {_CLAIM_COLUMNS} FROM jobs WHERE seq = ? AND state = 'pending'{db.dialect.take}", (seq,)
-    )
-
-
-_PRIORITY, _RUN_AT, _SEQ, _QUEUE = map(CLAIM_COLUMNS.index, ("priority", "run_at", "seq", "queue"))
-
-
-def claim_order(row: Row) -> tuple[int, int, int]:
-    priority, run_at, seq = row[_PRIORITY], row[_RUN_AT], row[_SEQ]
-    assert isinstance(priority, int)
-    assert isinstance(run_at, int)
-    assert isinstance(seq, int)
-    return -priority, run_at, seq

@@ -1,4 +1,4 @@
-"""MySQL and MariaDB, through PyMySQL. Nobody else imports it."""
+"""MySQL and MariaDB, through PyMySQL, which nobody else imports but `mysql_errors`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import socket
 from functools import lru_cache
 
 import pymysql
-from pymysql.constants import CLIENT, CR, ER
+from pymysql.constants import CLIENT, ER
 
-from queuectl.errors import InvalidInput, QueuectlError, StoreAway, StoreBusy, StoreError
-from queuectl.store.connection import Clash
+from queuectl.errors import InvalidInput, StoreError
 from queuectl.store.dialect import Dialect
-from queuectl.store.server_connection import LONGEST_PAUSE_MS, Conflict
-from queuectl.store.server_schema import MissingTable
+from queuectl.store.mysql_errors import translate
+from queuectl.store.server_connection import LONGEST_PAUSE_MS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,26 +21,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from queuectl.address import Address
+    from queuectl.errors import QueuectlError
     from queuectl.store.connection import Row
     from queuectl.store.dialect import Insert, Sum, Update
 
 _SHORTEST_IDLE = 30  # seconds; longer than most pauses between two heartbeats
 _STATEMENT_BYTES = 1_000_000  # the smallest max_allowed_packet that anybody runs is 1 MiB
-
-_CONNECTION_KILLED, _KILLED_NEW, _READ_ONLY = 1927, 3169, 1290
-_RECORD_CHANGED = 1020  # MariaDB's snapshot isolation, from 11.6.2 on
-_LOST = (
-    *(CR.CR_CONN_HOST_ERROR, CR.CR_CONNECTION_ERROR, CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST),
-    *(CR.CR_SERVER_LOST_EXTENDED, ER.SERVER_SHUTDOWN, _CONNECTION_KILLED, _KILLED_NEW, 0),
-)
-_CONFLICTS = (ER.LOCK_DEADLOCK, _RECORD_CHANGED)
-_NOT_NOW = (ER.LOCK_WAIT_TIMEOUT, ER.CON_COUNT_ERROR, ER.QUERY_INTERRUPTED, _READ_ONLY)
-_REFUSED = (
-    *(ER.ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR, ER.BAD_DB_ERROR, ER.TABLEACCESS_DENIED_ERROR),
-    *(1698, 1251, 3159),  # other ways to be turned away
-)
-_TOO_MUCH = (ER.DATA_TOO_LONG, ER.NET_PACKET_TOO_LARGE, 1366, 1406)
-
 
 _UNFINISHED = ("pending", "scheduled", "blocked", "processing", "failed")
 
@@ -228,29 +213,7 @@ class MysqlDriver:
         )
 
     def translate(self, error: Exception, shown: str) -> QueuectlError:
-        if isinstance(error, UnicodeEncodeError):
-            return InvalidInput(f"{error.object[:64]!r} is not text", "use valid UTF-8")
-        code = error.args[0] if isinstance(error, pymysql.Error) and error.args else 0
-        said = " ".join(str(error.args[-1] if error.args else error).split())[:300] or type(error).__name__
-        if code == ER.DUP_ENTRY:
-            return Clash(f"it exists already ({shown})")
-        if code == ER.NO_SUCH_TABLE:
-            return MissingTable(f"{shown}: {said}", "queuectl init makes what is missing")
-        if code in _CONFLICTS:
-            return Conflict(f"the server ended our transaction in favour of another ({shown})", "try again")
-        if code in _NOT_NOW:
-            return StoreBusy(f"the server cannot do this now: {said} ({shown})", "try again")
-        if code in _REFUSED:
-            refusal = StoreError(
-                f"the server refuses us: {said} ({shown})", "check user, password and database in the address"
-            )
-            refusal.lasting = True
-            return refusal
-        if code in _LOST or not self.connected or isinstance(error, OSError | EOFError):
-            return StoreAway(f"cannot reach {shown}: {said}", "see whether the server runs: queuectl doctor")
-        if code in _TOO_MUCH:
-            return InvalidInput(f"the server cannot store this: {said}")
-        return StoreError(f"the database failed: {said} ({shown})", "nothing was stored")
+        return translate(error, shown, connected=self.connected)
 
 
 def _pieces(rows: Iterable[str]) -> Iterable[list[str]]:

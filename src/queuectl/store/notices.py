@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 
 from queuectl.core import notices
-from queuectl.core.job import JOB_COLUMNS, job_from_row
 from queuectl.core.notices import Rule, read_rule, resolve
 from queuectl.core.outcome import UNSTARTED
 from queuectl.core.queue_rules import QUEUE_COLUMNS, apply_defaults, rule_from_row
+from queuectl.core.rows import JOB_COLUMNS, job_from_row
 from queuectl.core.states import CANCELLED, TERMINAL
 from queuectl.store.filters import marks
 from queuectl.store.intake import insert_jobs, insert_values

@@ -1,4 +1,4 @@
-"""PostgreSQL, through psycopg. Nobody else imports it."""
+"""PostgreSQL, through psycopg, which nobody else imports but `postgres_errors`."""
 
 from __future__ import annotations
 
@@ -8,41 +8,23 @@ from typing import Any
 import psycopg
 from psycopg import errors as pg
 
-from queuectl.errors import InvalidInput, QueuectlError, StoreAway, StoreBusy, StoreError
-from queuectl.store.connection import Clash
+from queuectl.errors import StoreError
 from queuectl.store.dialect import Dialect
-from queuectl.store.server_connection import LONGEST_PAUSE_MS, Conflict
-from queuectl.store.server_schema import MissingTable
+from queuectl.store.postgres_errors import translate
+from queuectl.store.server_connection import LONGEST_PAUSE_MS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from queuectl.address import Address
+    from queuectl.errors import QueuectlError
     from queuectl.store.connection import Row
     from queuectl.store.dialect import Insert, Sum, Update
 
 OLDEST = 130000  # pg_current_snapshot
 _COPY_FROM = 9  # rows; below that one INSERT is faster
 _ROWS_A_STATEMENT = 1_000
-
-_LOST = (pg.AdminShutdown, pg.CrashShutdown, pg.IdleInTransactionSessionTimeout, pg.DatabaseDropped)
-_NOT_NOW = (
-    pg.CannotConnectNow,
-    pg.LockNotAvailable,
-    pg.TooManyConnections,
-    pg.QueryCanceled,
-    pg.ReadOnlySqlTransaction,  # a standby that is about to be promoted
-)
-_CONFLICTS = (pg.DeadlockDetected, pg.SerializationFailure)
-_FATAL_FOR_NOW = (
-    *("starting up", "shutting down", "recovery", "not yet accepting", "too many", "connection slots"),
-    *("terminating connection", "standby", "not accepting connections"),
-)
-_NEVER = (
-    *(pg.InvalidPassword, pg.InvalidAuthorizationSpecification),
-    *(pg.InvalidCatalogName, pg.InsufficientPrivilege),
-)
 
 
 class PostgresDialect(Dialect):
@@ -282,50 +264,8 @@ class PostgresDriver:
             return b""  # it was lost since we began to wait for hints
         return "".join(note.payload for note in self._db.notifies(timeout=0)).encode()
 
-    # --- errors -------------------------------------------------------------------------------------
-
     def translate(self, error: Exception, shown: str) -> QueuectlError:
-        said = " ".join(str(error).split())[:300]
-        if isinstance(error, UnicodeEncodeError):
-            return InvalidInput(f"{error.object[:64]!r} is not text", "use valid UTF-8")
-        if isinstance(error, (*_CONFLICTS, *_NOT_NOW)):
-            return _for_now(error, said, shown)
-        if isinstance(error, _NEVER) or _is_refusal(said):
-            return _refused(said, shown)
-        if isinstance(error, _LOST) or not self.connected:
-            return _unreachable(error, said, shown)
-        if isinstance(error, pg.UniqueViolation):
-            return Clash(f"it exists already ({shown})")
-        if isinstance(error, pg.UndefinedTable | pg.InvalidSchemaName):
-            return MissingTable(f"{shown}: {said}", "queuectl init makes what is missing")
-        if isinstance(error, psycopg.DataError):
-            return InvalidInput(f"PostgreSQL cannot store this: {said}")
-        return StoreError(f"the database failed: {said} ({shown})", "nothing was stored")
-
-
-def _for_now(error: Exception, said: str, shown: str) -> StoreBusy:
-    if isinstance(error, _CONFLICTS):
-        return Conflict(f"the server ended our transaction in favour of another ({shown})", "try again")
-    return StoreBusy(f"the server cannot do this now: {said} ({shown})", "try again")
-
-
-def _unreachable(error: Exception, said: str, shown: str) -> QueuectlError:
-    if isinstance(error, psycopg.ProgrammingError):  # an option that nobody knows
-        return InvalidInput(f"the database address is not valid: {said}", "see docs/servers.md")
-    return StoreAway(f"cannot reach {shown}: {said}", "see whether the server runs: queuectl doctor")
-
-
-def _is_refusal(said: str) -> bool:
-    """While connecting, psycopg has no codes, only what the server said."""
-    return "FATAL" in said and not any(words in said for words in _FATAL_FOR_NOW)
-
-
-def _refused(said: str, shown: str) -> StoreError:
-    error = StoreError(
-        f"the server refuses us: {said} ({shown})", "check user, password and rights in the address"
-    )
-    error.lasting = True
-    return error
+        return translate(error, shown, connected=self.connected)
 
 
 def _array(values: Sequence[object]) -> str:

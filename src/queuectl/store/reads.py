@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from queuectl.core import states
-from queuectl.core.job import ATTEMPT_COLUMNS, JOB_COLUMNS, attempt_from_row, job_from_row
+from queuectl.core.rows import ATTEMPT_COLUMNS, JOB_COLUMNS, attempt_from_row, job_from_row
 from queuectl.errors import InvalidInput
 from queuectl.store.filters import MOST_IDS, marks, portions, where
 from queuectl.store.messages import JobFilter, Stats

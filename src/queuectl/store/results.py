@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 
 from queuectl.core import states
-from queuectl.core.job import ATTEMPT_COLUMNS
 from queuectl.core.lifecycle import cancelled
 from queuectl.core.outcome import UNSTARTED
+from queuectl.core.rows import ATTEMPT_COLUMNS
 from queuectl.store.dialect import Insert, Update
 
 TYPE_CHECKING = False

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from queuectl.core.durations import format_age
+from queuectl.core.durations import format_age, plain_number
 from queuectl.core.estimates import roughly
-from queuectl.core.job import plain_number
 from queuectl.core.states import PROCESSING
 from queuectl.overview import Overview
 from queuectl.queues import overview as queue_views

@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from queuectl import __version__
 from queuectl.clock import SYSTEM_CLOCK, Clock
 from queuectl.web import (
-    models,
+    answers,
     problems,
     routes_actions,
     routes_jobs,
@@ -130,7 +130,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
         )
         parts = document.setdefault("components", {})
         parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        parts.setdefault("schemas", {})["Problem"] = models.Problem.model_json_schema()
+        parts.setdefault("schemas", {})["Problem"] = answers.Problem.model_json_schema()
         document["security"] = [{"token": []}]
         document["paths"][f"{API}/session"]["post"]["security"] = []  # the door itself
         for operation in _operations(document):

@@ -16,7 +16,8 @@ from queuectl.errors import InvalidInput, Refused
 from queuectl.queue import Queue
 from queuectl.selecting import possible
 from queuectl.store.messages import JobFilter
-from queuectl.web import models
+from queuectl.web import answers, bodies
+from queuectl.web.describing import gives
 from queuectl.web.reading import FromPool, JsonObject, body_filter, encode_cause, take
 
 router = APIRouter(tags=["jobs"])
@@ -47,7 +48,7 @@ ACTIONS = {
 }
 
 
-@router.post("/jobs/actions", **models.gives(models.Done, body=models.ACTION))
+@router.post("/jobs/actions", **gives(answers.Done, body=bodies.ACTION))
 def act(pool: FromPool, body: JsonObject, request: Request) -> JSONResponse:
     """Do something with many jobs, or (dry_run) only say with how many it would be done."""
     verb, ids, filter, all, dry_run, changes = take(
@@ -106,7 +107,7 @@ def all_text(values: list[object]) -> bool:
     return all(isinstance(value, str) and value.isascii() for value in values)  # ids are
 
 
-@router.get("/dead-letters/groups", **models.gives(models.Causes))
+@router.get("/dead-letters/groups", **gives(answers.Causes))
 def groups(pool: FromPool, queue: Annotated[str | None, Query(max_length=200)] = None) -> JSONResponse:
     """The dead jobs by the cause of their death, the most frequent first."""
     with pool.queue() as opened:

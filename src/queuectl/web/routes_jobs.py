@@ -20,7 +20,8 @@ from queuectl.errors import DuplicateId, InvalidInput
 from queuectl.explaining import explain_job
 from queuectl.queue import Queue
 from queuectl.store.messages import JobFilter
-from queuectl.web import models
+from queuectl.web import answers, bodies
+from queuectl.web.describing import gives
 from queuectl.web.problems import Problem
 from queuectl.web.reading import (
     FromPool,
@@ -37,7 +38,7 @@ _ONCE = threading.Lock()
 MOST_IN_BATCH = 100_000
 
 
-@router.post("/jobs", status_code=201, **models.gives(models.Job, 201, 200, body=models.JOB_FIELDS))
+@router.post("/jobs", status_code=201, **gives(answers.Job, 201, 200, body=bodies.JOB_FIELDS))
 def enqueue(
     pool: FromPool,
     body: JsonObject,
@@ -87,7 +88,7 @@ def _once(queue: Queue, body: dict[str, Any], key: str) -> tuple[Job, bool]:
             return queue.get(id), False
 
 
-@router.post("/jobs/batch", status_code=201, **models.gives(models.Ids, 201, body=models.BATCH))
+@router.post("/jobs/batch", status_code=201, **gives(answers.Ids, 201, body=bodies.BATCH))
 def enqueue_many(pool: FromPool, body: JsonObject, trace: FromTrace) -> JSONResponse:
     """Store many jobs, all or none; each is an object of fields or a shell line."""
     jobs, if_exists = take(body, jobs=list, if_exists=str)
@@ -101,7 +102,7 @@ def enqueue_many(pool: FromPool, body: JsonObject, trace: FromTrace) -> JSONResp
     return JSONResponse({"count": new, "ids": [id for batch in batches for id in ids_of(batch)]}, 201)
 
 
-@router.get("/jobs", **models.gives(models.Page))
+@router.get("/jobs", **gives(answers.Page))
 def list_jobs(
     pool: FromPool,
     filter: QueryFilter,
@@ -132,7 +133,7 @@ def list_jobs(
     return JSONResponse({"jobs": [job.to_dict() for job in jobs], "next": following, "total": total})
 
 
-@router.get("/jobs/{id}", **models.gives(models.JobDocument))
+@router.get("/jobs/{id}", **gives(answers.JobDocument))
 def show(pool: FromPool, id: str) -> JSONResponse:
     """Everything about a job, with every attempt."""
     with pool.queue() as queue:
@@ -143,7 +144,7 @@ def shown(queue: Queue, job: Job) -> dict[str, object]:
     return {**job_document(queue, job), "command_line": command_line(job)}
 
 
-@router.patch("/jobs/{id}", **models.gives(models.Job, body=models.CHANGES))
+@router.patch("/jobs/{id}", **gives(answers.Job, body=bodies.CHANGES))
 def change(pool: FromPool, id: str, body: JsonObject) -> JSONResponse:
     """Change a job that waits; null takes a field away."""
     with pool.queue() as queue:
@@ -151,7 +152,7 @@ def change(pool: FromPool, id: str, body: JsonObject) -> JSONResponse:
         return JSONResponse(editing.edit(queue, id, changes).to_dict())
 
 
-@router.delete("/jobs/{id}", **models.gives(models.Deleted))
+@router.delete("/jobs/{id}", **gives(answers.Deleted))
 def delete(pool: FromPool, id: str) -> JSONResponse:
     """Delete a job that does not run, with its attempts and output."""
     with pool.queue() as queue:
@@ -159,7 +160,7 @@ def delete(pool: FromPool, id: str) -> JSONResponse:
     return JSONResponse({"deleted": 1})
 
 
-@router.post("/jobs/{id}/cancel", **models.gives(models.Job))
+@router.post("/jobs/{id}/cancel", **gives(answers.Job))
 def cancel(pool: FromPool, id: str) -> JSONResponse:
     """Stop a job; of one that runs, its worker is asked to end it."""
     with pool.queue() as queue:
@@ -167,28 +168,28 @@ def cancel(pool: FromPool, id: str) -> JSONResponse:
         return JSONResponse(queue.get(id).to_dict())
 
 
-@router.post("/jobs/{id}/retry", **models.gives(models.Job))
+@router.post("/jobs/{id}/retry", **gives(answers.Job))
 def retry(pool: FromPool, id: str) -> JSONResponse:
     """Run a dead, cancelled or failed job again now."""
     with pool.queue() as queue:
         return JSONResponse(queue.retry(id).to_dict())
 
 
-@router.post("/jobs/{id}/hold", **models.gives(models.Job))
+@router.post("/jobs/{id}/hold", **gives(answers.Job))
 def hold(pool: FromPool, id: str) -> JSONResponse:
     """Do not run a job until it is released."""
     with pool.queue() as queue:
         return JSONResponse(editing.hold(queue, id).to_dict())
 
 
-@router.post("/jobs/{id}/release", **models.gives(models.Job))
+@router.post("/jobs/{id}/release", **gives(answers.Job))
 def release(pool: FromPool, id: str) -> JSONResponse:
     """Let a held job go on."""
     with pool.queue() as queue:
         return JSONResponse(editing.release(queue, id).to_dict())
 
 
-@router.get("/jobs/{id}/attempts", **models.gives(models.Attempts))
+@router.get("/jobs/{id}/attempts", **gives(answers.Attempts))
 def attempts(pool: FromPool, id: str) -> JSONResponse:
     """Every attempt at a job that is over, oldest first."""
     with pool.queue() as queue:
@@ -196,7 +197,7 @@ def attempts(pool: FromPool, id: str) -> JSONResponse:
     return JSONResponse({"attempts": [attempt.to_dict() for attempt in found]})
 
 
-@router.get("/jobs/{id}/explain", **models.gives(models.Explanation))
+@router.get("/jobs/{id}/explain", **gives(answers.Explanation))
 def explain(pool: FromPool, id: str) -> JSONResponse:
     """Why a job does not run, or how it ended."""
     with pool.queue() as queue:

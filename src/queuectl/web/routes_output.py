@@ -16,7 +16,8 @@ from queuectl.core.states import PROCESSING
 from queuectl.errors import NotFound
 from queuectl.outputs import has_output, lies_elsewhere, live_output, stored_output
 from queuectl.queue import Queue
-from queuectl.web import models
+from queuectl.web import answers
+from queuectl.web.describing import gives, gives_text
 from queuectl.web.problems import Problem
 from queuectl.web.reading import FromPool
 
@@ -56,7 +57,7 @@ def chunks_of(queue: Queue, job: Job, run: int | None, attempt: Attempt | None) 
 # --- as a file --------------------------------------------------------------------------------------
 
 
-@router.get("/jobs/{id}/output", response_class=Response, **models.gives_text())
+@router.get("/jobs/{id}/output", response_class=Response, **gives_text())
 def download(
     pool: FromPool,
     id: str,
@@ -123,7 +124,7 @@ def _cut(pieces: list[bytes], start: int, end: int) -> Iterator[bytes]:
 # --- in pieces --------------------------------------------------------------------------------------
 
 
-@router.get("/jobs/{id}/output/pieces", **models.gives(models.Output))
+@router.get("/jobs/{id}/output/pieces", **gives(answers.Output))
 def pieces(
     pool: FromPool,
     id: str,

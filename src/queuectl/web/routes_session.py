@@ -7,14 +7,15 @@ from fastapi.responses import JSONResponse, Response
 
 from queuectl import __version__
 from queuectl.errors import InvalidInput
-from queuectl.web import models
+from queuectl.web import answers, bodies
+from queuectl.web.describing import gives, gives_nothing
 from queuectl.web.reading import FromPool, JsonObject, take
 from queuectl.web.tokens import SESSION_MS, Grant
 
 router = APIRouter(tags=["session"])
 
 
-@router.post("/session", **models.gives(models.Session, body=models.LOGIN))
+@router.post("/session", **gives(answers.Session, body=bodies.LOGIN))
 def come_in(request: Request, pool: FromPool, body: JsonObject) -> JSONResponse:
     """With the code of the link that the server printed, or with a token."""
     token, code = take(body, token=str, code=str)
@@ -37,7 +38,7 @@ def come_in(request: Request, pool: FromPool, body: JsonObject) -> JSONResponse:
     return response
 
 
-@router.get("/session", **models.gives(models.Session))
+@router.get("/session", **gives(answers.Session))
 def who(request: Request, pool: FromPool) -> JSONResponse:
     """What this token may do, and where it is."""
     grant = request.state.grant
@@ -45,7 +46,7 @@ def who(request: Request, pool: FromPool) -> JSONResponse:
     return JSONResponse(_document(request, pool, grant))
 
 
-@router.delete("/session", status_code=204, **models.gives_nothing())
+@router.delete("/session", status_code=204, **gives_nothing())
 def leave(request: Request) -> Response:
     """Log out: the browser forgets its cookie, and a copy of it is worth nothing any more."""
     state = request.app.state

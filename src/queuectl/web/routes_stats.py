@@ -12,7 +12,8 @@ from queuectl.core import states
 from queuectl.history import RANGES, history
 from queuectl.overview import Overview
 from queuectl.queue import Queue
-from queuectl.web import models
+from queuectl.web import answers
+from queuectl.web.describing import gives
 from queuectl.web.reading import FromPool
 
 router = APIRouter(tags=["stats"])
@@ -20,7 +21,7 @@ _HOUR_MS = 3_600_000
 QueueName = Annotated[str | None, Query(max_length=200)]
 
 
-@router.get("/stats", **models.gives(models.Stats))
+@router.get("/stats", **gives(answers.Stats))
 def stats(pool: FromPool, queue: QueueName = None) -> JSONResponse:
     """Jobs by state, workers, how long the oldest waits, how fast it goes."""
     with pool.queue() as opened:
@@ -42,7 +43,7 @@ def stats_document(
     }
 
 
-@router.get("/history", **models.gives(models.History))
+@router.get("/history", **gives(answers.History))
 def past(
     pool: FromPool,
     range: Annotated[str, Query(pattern=f"^({'|'.join(RANGES)})$")] = "1h",

@@ -11,7 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
-from queuectl.web import models
+from queuectl.web.describing import gives_text
 from queuectl.web.live import Live, Page
 from queuectl.web.problems import Problem
 from queuectl.web.watch import JobWatch
@@ -20,7 +20,7 @@ router = APIRouter(tags=["live"])
 _PING_S = 15.0
 _MOST_PAGES = 200
 
-_DOCUMENT = models.gives_text()
+_DOCUMENT = gives_text()
 _DOCUMENT["responses"][200] = {
     "content": {"text/event-stream": {"schema": {"type": "string"}}},
     "description": "Events: stats, changed, job, output, reset, trouble",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from queuectl.cli.options import look_at_queue, open_queue, parser, subcommand
 from queuectl.cli.output import clean, plural, print_json, print_table, say
 from queuectl.config import sources
-from queuectl.config.settings import KEYS, can_be_run
+from queuectl.config.kinds import can_be_run
+from queuectl.config.settings import KEYS
 from queuectl.config.values import Value
 from queuectl.errors import InvalidInput, NotFound
 

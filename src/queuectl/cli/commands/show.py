@@ -11,8 +11,7 @@ from queuectl.cli.options import look_at_queue, parser
 from queuectl.cli.output import pasteable, plural, print_facts, print_json, print_table
 from queuectl.cli.selectors import IDS_HELP
 from queuectl.core.deaths import without_path
-from queuectl.core.durations import format_duration, format_run
-from queuectl.core.job import plain_number
+from queuectl.core.durations import format_duration, format_run, plain_number
 from queuectl.core.states import BLOCKED, COMPLETED, PROCESSING
 from queuectl.core.times import describe_when
 from queuectl.documents import job_document

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from queuectl.cli.options import look_at_queue, parser
 from queuectl.cli.output import print_json, print_table, say
-from queuectl.core.durations import format_duration, parse_duration
-from queuectl.core.job import plain_number
+from queuectl.core.durations import format_duration, parse_duration, plain_number
 from queuectl.core.spec import check_queue
 from queuectl.core.times import describe_when, iso
 from queuectl.errors import InvalidInput

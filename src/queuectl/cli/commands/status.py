@@ -9,9 +9,8 @@ from queuectl.cli.formats import STATUS, add_format, check_format
 from queuectl.cli.listing import progress_of
 from queuectl.cli.options import look_at_queue, open_queue, parser
 from queuectl.cli.output import can_redraw, clean, print_json, say
-from queuectl.core.durations import format_age, parse_duration
+from queuectl.core.durations import format_age, parse_duration, plain_number
 from queuectl.core.estimates import roughly
-from queuectl.core.job import plain_number
 from queuectl.errors import InvalidInput
 from queuectl.overview import Overview
 
