@@ -356,6 +356,18 @@ def test_a_restart_that_is_killed_half_way_leaves_as_many_workers_as_there_were(
     assert site.run("true").state == states.COMPLETED
 
 
+def test_a_restart_whose_new_supervisor_dies_says_so(site: Workshop) -> None:
+    """Its closed pipe is not that of somebody who has read enough of what we print."""
+    restart, held, before = half_way(site)
+    (old,) = {worker.supervisor for worker in site.registered() if worker.id in before}
+    (new,) = set(site.supervisors()) - {old}
+    os.kill(new, signal.SIGKILL)
+    release(site, held)
+    _, err = restart.communicate(timeout=60)
+    assert (restart.returncode, "the workers did not start" in err) == (1, True), err
+    assert len(site.registered()) == 2
+
+
 def test_what_runs_in_the_foreground_is_not_for_a_restart(site: Workshop) -> None:
     process = site.serve(count=2)
     before = {worker.id for worker in site.registered()}
