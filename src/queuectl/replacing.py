@@ -127,7 +127,7 @@ class Replacement:
 
 
 def _let_begin(feed: IO[bytes]) -> None:
-    """One more worker. Written past the buffer: what is left in that would be written again when it is closed."""
+    """One more worker. Not by way of a buffer, which would be written out again when it is closed."""
     try:
         os.write(feed.fileno(), b"+")
     except BrokenPipeError:
