@@ -47,11 +47,11 @@ class Site:
             check=False,
         )
 
-    def popen(self, *args: str) -> subprocess.Popen[str]:
+    def popen(self, *args: str, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
         """A command that is watched while it runs."""
         return subprocess.Popen(
             [sys.executable, "-m", "queuectl", *args],
-            env=self.env,
+            env={**self.env, **(env or {})},
             cwd=self.work,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

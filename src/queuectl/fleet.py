@@ -135,18 +135,23 @@ def await_workers(
 ) -> list[Worker]:
     """The workers of a supervisor, when there are so many; if there are not in time, it may be ended."""
     deadline = time.monotonic() + _START_WITHIN + count * _START_EACH
-    while time.monotonic() < deadline:
-        mine = [w for w in living_workers(queue.store) if w.supervisor == process.pid]
-        if len(mine) >= count:
-            return mine
-        if process.poll() is not None:
-            break
-        queue.wait_for_change(min(deadline, time.monotonic() + 0.2))
-    if give_up:
-        process.terminate()  # or it would go on trying behind our back
-    if _is_full(log):  # so it cannot say it itself
-        raise QueuectlError("the workers did not start: the disk is full", "free some space, and start again")
-    raise QueuectlError("the workers did not start", f"their log says why: {log}")
+    try:
+        while time.monotonic() < deadline:
+            mine = [w for w in living_workers(queue.store) if w.supervisor == process.pid]
+            if len(mine) >= count:
+                return mine
+            if process.poll() is not None:
+                break
+            queue.wait_for_change(min(deadline, time.monotonic() + 0.2))
+        if _is_full(log):  # so it cannot say it itself
+            raise QueuectlError(
+                "the workers did not start: the disk is full", "free some space, and start again"
+            )
+        raise QueuectlError("the workers did not start", f"their log says why: {log}")
+    except BaseException:  # also Ctrl+C, and a store that does not answer
+        if give_up:
+            process.terminate()  # or it would go on trying behind our back
+        raise
 
 
 def _is_full(log: str) -> bool:

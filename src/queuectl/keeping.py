@@ -21,6 +21,7 @@ from queuectl.transfer.archive import kind_of
 from queuectl.transfer.backup import back_up, clear_dated_leftovers, dated_name, prune, stamp
 from queuectl.transfer.load import check_file
 from queuectl.transfer.load import load as load_export
+from queuectl.transfer.wholefile import free_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,26 +124,22 @@ def _make_ready(prepared: Prepared, *, pause: bool, now: int) -> None:
 
 
 def _in_file(prepared: Prepared, target: Location, now: int, progress: Progress) -> Restored:
-    aside: str | None = f"{target.file}.replaced-{stamp(now)}"
+    kept, aside = f"{target.file}.replaced-{stamp(now)}", None
     if not os.path.exists(target.file):
         _make_home(target)
-        assert aside is not None
-        putting.put_new(prepared, target, aside)
-        aside = None
+        putting.put_new(prepared, target, kept)
+    elif _held(target) is None:  # asked again: workers may have started meanwhile
+        aside = putting.put_for_damaged(prepared, target, kept)
     else:
-        assert aside is not None
-        if _held(target) is None:  # asked again: workers may have started meanwhile
-            putting.put_for_damaged(prepared, target, aside)
-        else:
-            last = snapshots.last_number(target.file)
-            snapshots.number_from(prepared.file, last)
+        last = snapshots.last_number(target.file)
+        snapshots.number_from(prepared.file, last)
 
-            def check() -> None:  # with the write lock held: from now on nobody can come
-                _held(target)
-                if snapshots.last_number(target.file) != last:
-                    raise Refused("jobs came in meanwhile", "nothing was changed; try again")
+        def check() -> None:  # with the write lock held: from now on nobody can come
+            _held(target)
+            if snapshots.last_number(target.file) != last:
+                raise Refused("jobs came in meanwhile", "nothing was changed; try again")
 
-            putting.put_over(prepared, target, aside, progress, check=check)
+        aside = putting.put_over(prepared, target, kept, progress, check=check)
     snapshots.look_into(target.file)
     putting.put_logs(prepared, target)
     return Restored(prepared, target, aside)
@@ -185,7 +182,7 @@ def _on_server(prepared: Prepared, target: Location, now: int, progress: Progres
         aside: str | None = None
         seals: Seals | None = None
         if held:
-            aside = os.path.join(target.state_dir, f"replaced-{stamp(now)}.jsonl")
+            aside = free_name(os.path.join(target.state_dir, f"replaced-{stamp(now)}"), ".jsonl")
             kept = back_up(
                 store, aside, logs=False, force=False, now=now, program=__version__, progress=progress
             )

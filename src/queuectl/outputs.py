@@ -32,20 +32,22 @@ def follow(
     begin: Begin | None = None,
     caught_up: Callable[[Job], None] | None = None,
     first: int = 1,
+    over: Callable[[], bool] = lambda: False,
 ) -> Job:
-    """Hand output to `write` as it comes, over all retries, until the job has ended.
+    """Hand output to `write` as it comes, over all retries, until the job has ended, or it is `over`.
 
     `begin` hears the number and the start of each attempt before its output. `caught_up` is called
     once, when all that was there already has been handed over. Attempts before `first` are not.
     """
     follower = _Follower(queue, job_id, write, begin, first)
     while True:
+        last = over()  # before the look: what came until then is handed over
         seen = queue.store.changed()
         job = follower.catch_up()
         if caught_up is not None:
             caught_up(job)
             caught_up = None
-        if job.state in TERMINAL:
+        if last or job.state in TERMINAL:
             return job
         queue.wait_for_change(queue.clock.monotonic() + _LOOK_EVERY_SECONDS, seen=seen)
 

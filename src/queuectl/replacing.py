@@ -5,6 +5,7 @@ Starting and stopping is left to `fleet`. Those in the foreground belong to whoe
 
 from __future__ import annotations
 
+import os
 import time
 from itertools import pairwise
 
@@ -26,6 +27,7 @@ from queuectl.fleet import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import IO
 
     from queuectl.core.pieces import Pieces
     from queuectl.queue import Queue
@@ -77,8 +79,7 @@ class Replacement:
                 for number, (old, share) in enumerate(members, 1):
                     if share:  # a piece of the machine belongs to one worker at a time
                         self._stop(old)
-                    feed.write(b"+")
-                    feed.flush()
+                    _let_begin(feed)
                     # What has been replaced already must not go with one that does not come up. And if nobody
                     # has its piece of the machine any more, it goes on trying.
                     give_up = number == 1 and not share
@@ -123,6 +124,14 @@ class Replacement:
                 if time.monotonic() >= deadline:
                     return
                 self._queue.wait_for_change(min(deadline, time.monotonic() + _LOOK_EVERY))
+
+
+def _let_begin(feed: IO[bytes]) -> None:
+    """One more worker. Not by way of a buffer, which would be written out again when it is closed."""
+    try:
+        os.write(feed.fileno(), b"+")
+    except BrokenPipeError:
+        pass  # their supervisor has died; whoever waits for the worker sees that, and says so
 
 
 def alike(queue: Queue, workers: Sequence[Worker]) -> list[tuple[WorkerSpec, list[Member]]]:

@@ -132,6 +132,20 @@ def test_a_reader_that_goes_away_ends_the_job(place: Site) -> None:
     assert place.state("chatty") == "cancelled"
 
 
+@pytest.mark.parametrize("command", [["run"], ["map", "--wait"]])
+def test_who_works_here_ends_when_that_worker_is_stopped(site: Site, command: list[str]) -> None:
+    """Nobody may wait for a job that nobody runs any more, and be deaf to Ctrl+C meanwhile."""
+    with site.popen(*command, "touch began; sleep 60", *([":::", "1"] * (command != ["run"]))) as process:
+        wait_until((site.work / "began").exists, what="the command to run")
+        assert "1 worker stopped" in site.ok("worker", "stop", "--now")
+        output, errors = process.communicate(timeout=20)
+    assert process.returncode == (143 if command == ["run"] else 1)
+    assert "completed" not in output
+    assert "has not ended" in errors or "the worker here was stopped" in errors
+    with site.queue() as queue:
+        assert [job.state for job in queue.list()] == ["pending"]
+
+
 def test_nothing_is_left_in_the_run_directory_afterwards(site: Site) -> None:
     site.ok("run", "true")
     assert os.listdir(site.location.run_dir) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from contextlib import closing
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from queuectl import Queue, system
 from queuectl.errors import StoreError
+from queuectl.testing import wait_until
 from tests.site import Site
 
 # Text of one job: written often enough, the log would grow without an end.
@@ -37,6 +39,17 @@ def test_a_command_waits_for_whoever_holds_the_file_and_then_says_so(site: Site)
         assert site.ok("list", "--quiet") == "a\n", "readers are not kept out"
         holder.execute("ROLLBACK")
     site.ok("enqueue", "--id", "b", "true")
+
+
+def test_run_ends_when_its_store_is_gone(site: Site) -> None:
+    site.ok("init")
+    with site.popen("run", "touch began; sleep 60") as process:
+        wait_until((site.work / "began").exists, what="the command to run")
+        shutil.rmtree(site.home)
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 3
+    assert "deleted or replaced" in errors
+    site.ok("init")  # there are tests of what is left
 
 
 def test_the_log_is_used_anew_when_nobody_reads_its_beginning_any_more(tmp_path: Path) -> None:

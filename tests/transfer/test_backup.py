@@ -25,6 +25,7 @@ from queuectl.queue import Queue
 from queuectl.store.migrate import migrate
 from queuectl.store.snapshots import fold
 from queuectl.store.sqlite_connection import SqliteConnection
+from queuectl.testing import FakeClock
 from queuectl.transfer.backup import stem
 
 
@@ -108,6 +109,24 @@ def test_over_the_present_queue_which_is_kept(
     cli("--db", again, "restore", kept)
     assert "late" in states_of(again)
     assert not [name for name in os.listdir(tmp_path) if "restoring" in name or "tmp" in name]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_two_restores_in_the_same_second_keep_what_each_has_replaced(
+    place: Places, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    monkeypatch.setattr("queuectl.keeping.SYSTEM_CLOCK", FakeClock())
+    url, file = place(engine), str(tmp_path / "empty")
+    cli("--db", url, "init")
+    cli("--db", url, "backup", file)
+    kept = []
+    for id in ("first", "second"):
+        cli("--db", url, "enqueue", "--id", id, "true")
+        kept.append(cli("--db", url, "restore", file, "--yes", "--json").json()["replaced"])
+    for number, id in enumerate(("first", "second")):
+        there = str(tmp_path / f"{id}.db")
+        cli("--db", there, "restore", kept[number])
+        assert states_of(there) == {id: "pending"}
 
 
 def test_a_backup_is_private_whole_and_alone(place: Places, tmp_path: Path, cli: Cli) -> None:

@@ -356,6 +356,34 @@ def test_a_restart_that_is_killed_half_way_leaves_as_many_workers_as_there_were(
     assert site.run("true").state == states.COMPLETED
 
 
+def test_a_restart_whose_new_supervisor_dies_says_so(site: Workshop) -> None:
+    """Its closed pipe is not that of somebody who has read enough of what we print."""
+    restart, held, before = half_way(site)
+    (old,) = {worker.supervisor for worker in site.registered() if worker.id in before}
+    (new,) = set(site.supervisors()) - {old}
+    os.kill(new, signal.SIGKILL)
+    release(site, held)
+    _, err = restart.communicate(timeout=60)
+    assert (restart.returncode, "the workers did not start" in err) == (1, True), err
+    assert len(site.registered()) == 2
+
+
+@pytest.mark.parametrize("command", ["start", "restart"])
+def test_ctrl_c_before_the_workers_are_there_leaves_none_of_them(site: Workshop, command: str) -> None:
+    if command == "restart":
+        site.start()
+    before = {worker.id for worker in site.registered()}
+    known = set(site.supervisors())
+    slow = {"QUEUECTL_ENABLE_FAILPOINTS": "1", "QUEUECTL_FAILPOINT": "register.before_commit=sleep:1"}
+    process = site.popen("worker", command, env=slow)
+    wait_until(lambda: set(site.supervisors()) - known, what="a supervisor")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err.strip()) == (130, "interrupted")
+    wait_until(lambda: set(site.supervisors()) == known, what="the supervisor to end")
+    assert {worker.id for worker in site.registered()} == before
+
+
 def test_what_runs_in_the_foreground_is_not_for_a_restart(site: Workshop) -> None:
     process = site.serve(count=2)
     before = {worker.id for worker in site.registered()}

@@ -134,8 +134,14 @@ def _watch(queue: Queue, watch: Watch, options: argparse.Namespace) -> None:
 def _say_bad(queue: Queue, stored: Stored, counts: dict[str, int]) -> None:
     parts = [f"{counts[state]:,} {state}" for state in states.TERMINAL if counts[state]]
     gone = max(stored.total - sum(counts.values()), 0)
+    parts += [f"{gone:,} deleted meanwhile"] if gone else []
+    left = sum(counts[state] for state in states.ALL if state not in states.TERMINAL)
     sys.stdout.flush()
-    say(", ".join(parts + ([f"{gone:,} deleted meanwhile"] if gone else [])))
+    if left:  # somebody has stopped us, as a worker
+        tag = tag_of(stored.name)
+        say(f"no longer waiting, as the worker here was stopped; the jobs stay: queuectl wait --tag {tag}")
+        parts.append(f"{left:,} not ended")
+    say(", ".join(parts))
     for job in queue.list(filter=stored.jobs.replaced(states=(states.DEAD,)), limit=_FIRST_BAD):
         reason = clean(without_path(job.last_error or "no reason given"))
         say(f"  {clean(job.id)} is {job.state}: {reason}: {clean(job.command)}", as_it_is=True)

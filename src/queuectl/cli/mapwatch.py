@@ -154,7 +154,7 @@ class Printer:
 def watch_as_worker(queue: Queue, watch: Watch, *, queue_name: str, jobs: int | None) -> None:
     """Be a worker for the queue while a thread of its own watches."""
     from queuectl.assembly import WorkerSpec, build_worker
-    from queuectl.queue import Queue as Another
+    from queuectl.cli.workinghere import work_here
 
     presses = 0
 
@@ -167,26 +167,6 @@ def watch_as_worker(queue: Queue, watch: Watch, *, queue_name: str, jobs: int | 
 
     spec = WorkerSpec(concurrency=jobs or os.cpu_count() or 1, queues=(queue_name,))
     loop = build_worker(queue, spec, interrupted=interrupted)
-    failure: BaseException | None = None
-
-    def look() -> None:
-        nonlocal failure
-        try:
-            with Another.open(queue.store.location.url) as other:
-                watch.run(other)
-        except BaseException as error:
-            failure = error  # told by the main thread, where errors are
-        finally:
-            loop.finish()
-
-    watcher = threading.Thread(target=look, name="watcher")
-    watcher.start()
-    try:
-        loop.run()
-    finally:
-        watch.stopped.set()
-        watcher.join()
-    if failure is not None:
-        raise failure
+    work_here(queue, loop, watch.run, over=watch.stopped)
     if presses:
         raise KeyboardInterrupt

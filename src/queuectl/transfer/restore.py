@@ -21,7 +21,7 @@ from queuectl.transfer.backup import MARK
 from queuectl.transfer.lost import free_running
 from queuectl.transfer.progress import Tally
 from queuectl.transfer.seals import difference, seal_all
-from queuectl.transfer.wholefile import is_running
+from queuectl.transfer.wholefile import free_name, is_running
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,9 +121,10 @@ def _text(value: object) -> str | None:
 # --- the last step ------------------------------------------------------------------------------------------
 
 
-def put_new(prepared: Prepared, target: Location, aside: str) -> None:
+def put_new(prepared: Prepared, target: Location, kept: str) -> None:
     """Where no store is. The log of one that was there would be played into the new file: it goes aside."""
     snapshots.fold(prepared.file)
+    aside = free_name(kept)
     for end in ("-wal", "-shm"):
         if os.path.lexists(target.file + end):
             os.replace(target.file + end, aside + end)
@@ -138,13 +139,17 @@ def put_new(prepared: Prepared, target: Location, aside: str) -> None:
 
 
 def put_over(
-    prepared: Prepared, target: Location, aside: str, progress: Progress, *, check: Callable[[], None]
-) -> None:
-    """Over a store in a file, which is kept aside."""
+    prepared: Prepared, target: Location, kept: str, progress: Progress, *, check: Callable[[], None]
+) -> str:
+    """Over a store in a file, which is kept aside, under the name that is returned."""
     snapshots.fold(prepared.file)
+    aside = kept
 
     def keep() -> None:
+        nonlocal aside
         check()
+        # Only now: another restore may have kept what it replaced, in this very second.
+        aside = free_name(kept)
         unfinished = aside + ".tmp"
         if os.path.lexists(unfinished):
             os.unlink(unfinished)  # of a restore that died
@@ -168,11 +173,13 @@ def put_over(
         keep=keep,
         progress=lambda done, all: progress("pages restored", done, all),
     )
+    return aside
 
 
-def put_for_damaged(prepared: Prepared, target: Location, aside: str) -> None:
+def put_for_damaged(prepared: Prepared, target: Location, kept: str) -> str:
     """In place of a file that cannot be opened any more; it and its log are moved aside."""
     snapshots.fold(prepared.file)
+    aside = free_name(kept)
     os.link(target.file, aside)
     for end in ("-wal", "-shm"):
         if os.path.lexists(target.file + end):
@@ -180,6 +187,7 @@ def put_for_damaged(prepared: Prepared, target: Location, aside: str) -> None:
     failpoint("restore.kept")
     os.replace(prepared.file, target.file)
     snapshots.sync(os.path.dirname(target.file))
+    return aside
 
 
 def put_on_server(source: Store, target: Store, *, replaced: Seals | None, progress: Progress) -> None:

@@ -9,6 +9,7 @@ import os
 import re
 import stat
 import time
+from itertools import count
 
 from queuectl import system
 from queuectl.errors import InvalidInput, Refused
@@ -47,6 +48,15 @@ def refuse_store(path: str, store: Location, what: str) -> None:
         if (there and os.path.samefile(real, mine)) or (end and real == mine):
             which = f"a file of the store: {real}" if end else "the store itself"
             raise InvalidInput(f"{what} cannot be {which}", "name another file")
+
+
+def free_name(stem: str, end: str = "") -> str:
+    """The first name of its kind that nobody has, nor the log of a store beside it."""
+    for number in count(1):
+        name = f"{stem}-{number}{end}" if number > 1 else stem + end
+        if not any(os.path.lexists(name + beside) for beside in ("", "-wal", "-shm")):
+            return name
+    raise AssertionError("numbers do not end")
 
 
 def give_name(unfinished: str, path: str, *, force: bool) -> None:

@@ -114,6 +114,10 @@ class Loop:
         self._desk.close()
         self._leave()
 
+    def let_go_of_signals(self) -> None:
+        """For a process that goes on after `run`: Ctrl+C ends it again."""
+        self._signals.let_go()
+
     def finish(self) -> None:
         """Nothing more is to be done; may be called from another thread."""
         self._over = True

@@ -56,9 +56,13 @@ class Signals:
         except BlockingIOError:
             pass
 
-    def close(self) -> None:
+    def let_go(self) -> None:
+        """From now on signals do what they did before. Others may still `wake`."""
         for signum, handler in self._old.items():
             signal.signal(signum, handler)
         signal.set_wakeup_fd(self._old_wakeup)
+
+    def close(self) -> None:
+        self.let_go()
         os.close(self.fd)
         os.close(self._writer)

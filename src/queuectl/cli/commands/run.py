@@ -24,6 +24,7 @@ from queuectl.running import can_run_here, exit_code, run_document
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from queuectl.cli.options import Parser
     from queuectl.core.job import Job
@@ -100,11 +101,13 @@ def _note_who_waits(queue: Queue, job: Job) -> None:
         say(f"note: {clean(untold[0])} waits for a worker. Start one: queuectl worker start")
 
 
-def _follow(queue: Queue, id: str, options: argparse.Namespace) -> Job:
+def _follow(
+    queue: Queue, id: str, options: argparse.Namespace, *, over: Callable[[], bool] = lambda: False
+) -> Job:
     view = LogView()
     write = (lambda _chunk: None) if options.json else view.write
     try:
-        return follow(queue, id, write=write, begin=lambda _run, started: view.begin(started))
+        return follow(queue, id, write=write, begin=lambda _run, started: view.begin(started), over=over)
     except BrokenPipeError:
         # `queuectl run … | head -1`: nobody reads on, and a command in a pipe would end too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -122,35 +125,17 @@ def _cancel(queue: Queue, id: str) -> Job:
 def _run_here(queue: Queue, job: Job, options: argparse.Namespace) -> Job:
     """Be a worker for this one job, while a thread of its own shows the output."""
     from queuectl.assembly import WorkerSpec, build_worker
+    from queuectl.cli.workinghere import work_here
     from queuectl.queue import Queue as Another
-
-    url = queue.store.location.url
-    failure: BaseException | None = None
 
     def interrupted() -> None:
         # Not by our own connection: an exchange of the worker may be under way on it.
-        with Another.open(url) as other:
+        with Another.open(queue.store.location.url) as other:
             other.cancel_matching(JobFilter(ids=(job.id,)))  # and the viewer sees it end
 
+    over = threading.Event()
     loop = build_worker(queue, WorkerSpec(concurrency=1), only=job.seq, interrupted=interrupted)
-
-    def show() -> None:
-        nonlocal failure
-        try:
-            with Another.open(url) as other:
-                _follow(other, job.id, options)
-        except BaseException as error:
-            failure = error  # told by the main thread, where errors are
-        finally:
-            loop.finish()
-
-    # A daemon: if the worker breaks down, nobody waits for the end of a job that nobody runs.
-    viewer = threading.Thread(target=show, name="viewer", daemon=True)
-    viewer.start()
-    loop.run()
-    viewer.join()
-    if failure is not None:
-        raise failure
+    work_here(queue, loop, lambda other: _follow(other, job.id, options, over=over.is_set), over=over)
     return queue.get(job.id)
 
 
@@ -164,4 +149,6 @@ def _finish(queue: Queue, job: Job, options: argparse.Namespace) -> int:
         from queuectl.core.deaths import without_path
 
         say(f"job {job.id} {job.state}: {clean(without_path(job.last_error or ''))}", as_it_is=True)
+    if job.state not in states.TERMINAL:  # somebody has stopped us, as a worker
+        say(f"note: it has not ended. See: queuectl explain {job.id}")
     return exit_code(job, queue.attempts(job))
