@@ -6,13 +6,14 @@ How it is put on the screen is left to `logview`. `run` and `logs -f` both follo
 from __future__ import annotations
 
 from queuectl import system
-from queuectl.core.chunks import GAP, Chunk, unpack
+from queuectl.core.chunks import GAP, STDERR, STDOUT, Chunk, unpack
 from queuectl.core.states import PROCESSING, TERMINAL
+from queuectl.errors import NotFound
 from queuectl.logfiles import LogReader, log_name, segments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from queuectl.core.job import Attempt, Job
     from queuectl.queue import Queue
@@ -22,6 +23,47 @@ if TYPE_CHECKING:
 
 # New output of a running command appears in its file without anybody telling us.
 _LOOK_EVERY_SECONDS = 0.1
+
+
+class Output:
+    """What one attempt printed, as far as it was kept."""
+
+    __slots__ = ("attempt", "stderr", "stdout")
+
+    def __init__(self, attempt: int | None, stdout: bytes, stderr: bytes) -> None:
+        self.attempt = attempt  # its number; None: the job has not run yet
+        self.stdout = stdout
+        self.stderr = stderr
+
+    @property
+    def text(self) -> str:
+        """What came on stdout; bytes that are no UTF-8 are replaced."""
+        return self.stdout.decode("utf-8", "replace")
+
+
+def whole_output(queue: Queue, job: Job, *, run: int | None = None) -> Output:
+    """Of one attempt, else of that which runs, else of the last that printed anything."""
+    attempts = queue.attempts(job)
+    run = run or latest_run(queue, job, attempts)
+    streams = {STDOUT: bytearray(), STDERR: bytearray()}
+    if run is not None:
+        for chunk in chunks_of(queue, job, attempts, run)[0]:
+            if chunk.stream in streams:
+                streams[chunk.stream] += chunk.data
+    return Output(run, bytes(streams[STDOUT]), bytes(streams[STDERR]))
+
+
+def chunks_of(
+    queue: Queue, job: Job, attempts: Sequence[Attempt], run: int
+) -> tuple[Iterator[Chunk], Attempt | None]:
+    """The output of the attempt with this number, and the attempt; None: it runs still."""
+    for attempt in attempts:
+        if attempt.run == run:
+            return stored_output(queue, job, attempt), attempt
+    if job.state == PROCESSING and run == job.runs:
+        return live_output(queue, job), None
+    known = ", ".join(str(attempt.run) for attempt in attempts[-20:])
+    raise NotFound(f"job {job.id} has no attempt {run}", f"it has {known}" if known else "it has not run yet")
 
 
 def follow(
@@ -100,6 +142,16 @@ def has_output(queue: Queue, job: Job, attempt: Attempt) -> bool:
     if attempt.output or attempt.log:
         return True
     return bool(segments(queue.store.location.logs_dir, log_name(job.seq, attempt.run)))
+
+
+def latest_run(queue: Queue, job: Job, attempts: Sequence[Attempt]) -> int | None:
+    """The attempt that runs, else the last one that has printed something, else the last one."""
+    if job.state == PROCESSING:
+        return job.runs
+    for attempt in reversed(attempts):
+        if has_output(queue, job, attempt):
+            return attempt.run
+    return attempts[-1].run if attempts else None
 
 
 def _with_gaps(chunks: Iterable[Chunk], attempt: Attempt, *, seen: bool = False) -> Iterator[Chunk]:

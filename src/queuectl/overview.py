@@ -22,7 +22,9 @@ __all__ = ["Overview"]
 _MOST_PROGRESS = 10  # jobs that tell how far they are
 
 # The last minute is what matters to somebody who watches, if enough ended in it to tell a rate.
-_WINDOWS = ((60_000, 10), (300_000, 1))
+_ENOUGH = 10
+_WINDOWS = ((60_000, _ENOUGH), (300_000, 1))
+_LEAST_BUSY_MS = 500
 
 
 class Overview:
@@ -50,7 +52,23 @@ class Overview:
         waiting = sum(self.counts[state] for state in ("pending", "processing", "failed"))
         self.drain_ms = None
         if waiting and self.per_minute and self.workers:
-            self.drain_ms = round(waiting / self.per_minute * 60_000)
+            self._pace = self._present_pace(min(worker.started_at for worker in living))
+            self.drain_ms = round(waiting / self._pace * 60_000)
+
+    def _present_pace(self, since: int) -> float:
+        """Jobs in a minute, without the time when there was nothing to do, or nobody.
+
+        In the first second of 5,000 jobs the last minute is mostly that, and makes hours of what takes one.
+        """
+        busy_ms = self._queue.clock.now() - since
+        if self.oldest_ms is not None:
+            busy_ms = min(busy_ms, self.oldest_ms)
+        busy_ms = max(busy_ms, _LEAST_BUSY_MS)
+        if busy_ms >= self.window_ms:
+            return self.per_minute
+        recently = self._queue.stats(window_ms=busy_ms, queue=self._name).finished_recently
+        ended = recently["completed"] + recently["dead"]
+        return ended * 60_000 / busy_ms if ended >= _ENOUGH else self.per_minute
 
     @cached_property
     def estimate(self) -> Estimate:
@@ -60,7 +78,7 @@ class Overview:
             counted = sum(self.counts[state] for state in ("pending", "processing", "failed"))
             counted -= found.paused + found.unserved
             if counted > 0:
-                found.ms, found.by = round(counted / self.per_minute * 60_000), THROUGHPUT
+                found.ms, found.by = round(counted / self._pace * 60_000), THROUGHPUT
         return found
 
     def to_dict(self) -> dict[str, object]:

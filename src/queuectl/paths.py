@@ -56,11 +56,23 @@ def workers_log(location: Location) -> str:
 
 def default_home() -> str:
     """The directory of the queue: QUEUECTL_HOME, else .queuectl in the user's own directory."""
-    home = os.path.expanduser(os.environ.get("QUEUECTL_HOME") or os.path.join("~", ".queuectl"))
+    home = os.path.expanduser(os.environ.get("QUEUECTL_HOME") or os.path.join(_own_directory(), ".queuectl"))
     if home.startswith("~"):
         # Else a directory named "~" would appear wherever the command happens to run.
         raise InvalidInput("cannot tell your home directory", "set QUEUECTL_HOME to a directory")
     return os.path.abspath(home)
+
+
+def _own_directory() -> str:
+    """An empty HOME is none; taken at its word it would be the root of the file system."""
+    if os.environ.get("HOME") != "":
+        return "~"
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir or "~"
+    except KeyError:
+        return "~nobody-at-all"
 
 
 def locate(url: str | None = None) -> Location:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from queuectl.config.settings import Settings
     from queuectl.core.batches import Batch
     from queuectl.core.job import Attempt, Job, NewJob
+    from queuectl.outputs import Output
     from queuectl.store.api import Store
     from queuectl.store.messages import Stats
 
@@ -155,6 +156,12 @@ class Queue:
     def attempts(self, job: Job) -> Sequence[Attempt]:
         """Every attempt at a job, oldest first."""
         return self.store.attempts(job.seq)
+
+    def output(self, id: str, *, attempt: int | None = None) -> Output:
+        """What a job printed: in this attempt, else while it runs, else in the last that printed anything."""
+        from queuectl.outputs import whole_output
+
+        return whole_output(self, self.get(id), run=attempt)
 
     def stats(self, *, window_ms: int = 300_000, queue: str | None = None) -> Stats:
         """Jobs by state, the oldest waiting one, and what ended in the last minutes."""

@@ -39,7 +39,7 @@ def _duplicate(name: str, text: str, says: str, hint: str = "") -> Mistake:
 MALFORMED = [
     _json("cut off", '{"command":', "malformed JSON at line 1, column 12", "like:"),
     _json("no colon", '{"command" "x"}', "malformed JSON at line 1, column 12"),
-    _json("trailing comma", '{"command":"x",}', "malformed JSON at line 1, column 1"),
+    _json("trailing comma", '{"command":"x",}', "malformed JSON at line 1, column 1", "before the }"),
     _json("third line", '{\n "command": "x"\n "id": "y"}', "malformed JSON at line 3, column 2"),
     _json("two objects", '{"command":"x"} {}', "malformed JSON at line 1, column 17"),
     _json("eaten quotes", "{id:job9,command:echo}", "line 1, column 2", "the shell has eaten the quotes"),

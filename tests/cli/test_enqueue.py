@@ -263,6 +263,23 @@ def test_an_argument_list_pasted_back(cli: Cli, queue: Queue) -> None:
     assert json.loads(queue.get("job1").argv or "") == ["ls", "a b"]
 
 
+def test_a_file_of_commands_taken_for_a_command_is_noted(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cmds.txt").write_text("echo 1\n")
+    result = cli("enqueue", "cmds.txt")
+    assert result.code == 0
+    assert "If its lines are commands: queuectl enqueue --lines --file cmds.txt" in result.err
+    (tmp_path / "cmds.txt").chmod(0o755)
+    for word in ("cmds.txt", "true", "cat cmds.txt", str(tmp_path)):
+        assert "--lines" not in cli("enqueue", word).err
+
+
+def test_the_echo_of_a_delay_tells_two_units(cli: Cli) -> None:
+    assert "(in 1h30m)" in cli("enqueue", "--delay", "90m", "true").err
+
+
 def test_a_directory_that_is_missing_here_is_noted_and_no_error(cli: Cli, queue: Queue) -> None:
     note = "note: there is no directory /nosuch/place here"
     for number, words in enumerate(

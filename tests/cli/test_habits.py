@@ -9,11 +9,17 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Cli
 
+from queuectl import __version__
 from queuectl.cli.main import ALIASES
 from queuectl.config.settings import KEYS
 from queuectl.queue import Queue
 
 # --- enqueue ------------------------------------------------------------------------------------------
+
+
+def test_the_version_as_json(cli: Cli) -> None:
+    for words in (("version", "--json"), ("--version", "--json")):
+        assert cli(*words).json() == {"version": __version__}
 
 
 @pytest.mark.parametrize("name", ["enqueue", "add", "submit"])

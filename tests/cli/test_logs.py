@@ -13,6 +13,7 @@ from tests.cli.stagehand import LiveFile, Stagehand, err, out
 
 from queuectl.core.chunks import GAP, STDOUT, Chunk, pack
 from queuectl.core.outcome import FAILED, LOST, SUCCEEDED, UNSTARTED
+from queuectl.errors import NotFound
 from queuectl.logfiles import log_name, tail_name
 from queuectl.outputs import follow
 from queuectl.queue import Queue
@@ -92,6 +93,9 @@ class TestStored:
         finished(queue, stage, out(b"a\xff") + err(b"b\n"))
         assert cli("logs", "job", "--json").json() == {
             "id": "job",
+            "command": "true",
+            "state": "completed",
+            "exit_code": 0,
             "attempt": 1,
             "stdout": "a\ufffd",
             "stderr": "b\n",
@@ -277,3 +281,71 @@ class TestFollowCommand:
     def test_and_json_do_not_go_together(self, cli: Cli, queue: Queue) -> None:
         queue.enqueue("true", id="job")
         assert cli("logs", "-f", "--json", "job").code == 2
+
+
+class TestOfSeveral:
+    @pytest.fixture(autouse=True)
+    def printed(self, queue: Queue, stage: Stagehand) -> None:
+        for n, text in enumerate((b"one\n", b"two\n", None), start=1):
+            queue.enqueue(f"./run {n}", id=f"job{n}", tags=["sweep"])
+            stage.complete(f"job{n}", output=text and out(text) + err(b"warm\n"))
+        queue.enqueue("./run 4", id="job4", tags=["sweep"])
+        queue.enqueue("./other", id="other")
+        stage.complete("other", output=out(b"other\n"))
+
+    def test_in_a_pipe_there_is_nothing_but_their_output(self, cli: Cli) -> None:
+        result = cli("logs", "--tag", "sweep", "--stdout")
+        assert (result.code, result.out, result.err) == (0, "one\ntwo\n", "")
+        assert cli("logs", "--state", "completed", "--search", "./run", "--stderr").out == "warm\nwarm\n"
+
+    def test_by_ids_in_the_order_in_which_they_are_named(self, cli: Cli) -> None:
+        assert cli("logs", "job2", "job1", "--stdout").out == "two\none\n"
+        assert cli("logs", "-", "--stdout", stdin="job2\nother\n").out == "two\nother\n"
+        assert cli("logs", "all", "--stdout").out == "one\ntwo\nother\n"
+
+    def test_on_a_terminal_each_has_a_heading(self, terminal: Terminal) -> None:
+        shown = terminal("logs", "--tag", "sweep").out
+        assert "==> job job1 (completed): ./run 1 <==" in shown
+        assert "attempt 1 of job job3 printed nothing there (succeeded)" in shown
+        assert "job job4 has not run yet (pending)" in shown
+
+    def test_one_that_is_not_there_does_not_stop_the_others(self, cli: Cli) -> None:
+        result = cli("logs", "job1", "nobody", "job2", "--stdout")
+        assert (result.code, result.out) == (1, "one\ntwo\n")
+        assert "there is no job 'nobody'" in result.err
+        result = cli("logs", "--tag", "sweep", "--attempt", "1", "--json")
+        assert result.code == 1
+        assert [one["id"] for one in result.json()] == ["job1", "job2", "job3"]
+        assert "job job4 has no attempt 1" in result.err
+
+    def test_as_json_it_is_an_array(self, cli: Cli) -> None:
+        found = cli("logs", "--tag", "sweep", "--json").json()
+        assert [(one["command"], one["stdout"], one["attempt"]) for one in found[1:]] == [
+            ("./run 2", "two\n", 1),
+            ("./run 3", "", 1),
+            ("./run 4", "", None),
+        ]
+        assert cli("logs", "--tag", "nothing", "--json").json() == []
+        assert cli("logs", "--tag", "nothing").err == "no jobs match\n"
+
+    def test_a_file_that_cannot_be_read_is_told_in_a_pipe_too(
+        self, cli: Cli, queue: Queue, stage: Stagehand
+    ) -> None:
+        job = stage.claim("job4")
+        stage.end(job, SUCCEEDED, log=log_name(job.seq, job.runs), output_bytes=90)
+        assert f"is on {stage.host}" in cli("logs", "--tag", "sweep", "--stdout").err
+
+
+class TestFromPython:
+    def test_output_is_that_of_the_last_attempt_that_printed(self, queue: Queue, stage: Stagehand) -> None:
+        queue.enqueue("true", id="job")
+        assert queue.output("job").attempt is None
+        stage.fail("job", output=out(b"first\n"))
+        stage.fail("job", output=out(b"caf\xe9\n") + err(b"oops\n"))
+        stage.fail("job")
+        output = queue.output("job")
+        assert (output.attempt, output.stdout, output.stderr) == (2, b"caf\xe9\n", b"oops\n")
+        assert output.text == "caf\ufffd\n"
+        assert queue.output("job", attempt=1).text == "first\n"
+        with pytest.raises(NotFound, match="has no attempt 9"):
+            queue.output("job", attempt=9)

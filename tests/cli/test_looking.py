@@ -101,6 +101,8 @@ class TestList:
         made = queue.enqueue_many([f"echo {number}" for number in range(60)])
         shown = terminal("list", width=200).out
         assert f"50 of 60 jobs shown; see more with --after {made[49]} or --limit N" in shown
+        assert "; the newest first: --reverse" in shown
+        assert "--reverse" not in terminal("list", "--reverse", width=200).out
         assert made[49] in shown
         assert made[50] not in shown
 
@@ -141,6 +143,11 @@ class TestShow:
         assert header.split()[:4] == ["ATTEMPT", "STARTED", "TOOK", "OUTCOME"]
         assert attempt.split()[0] == "1"
         assert "failed" in attempt
+
+    def test_how_it_died_is_told_in_lines_of_whole_words(self, terminal: Terminal, several: None) -> None:
+        for command in ("show", "explain"):
+            report = terminal(command, "broken", width=40).out.partition("How attempt 1 died:")[2]
+            assert "  exit code 1: what most commands say\r\n    for any failure\r\n" in report
 
     def test_json_has_the_history(self, cli: Cli, several: None) -> None:
         job = cli("show", "flaky", "--json").json()

@@ -41,6 +41,17 @@ class TestStatus:
             stage.complete(id)
         assert "Throughput: 12 jobs/min (last 1 min)" in cli("status").out
 
+    def test_the_eta_is_not_made_of_time_when_there_was_nothing_to_do(
+        self, cli: Cli, queue: Queue, stage: Stagehand
+    ) -> None:
+        """The first second of a big batch: 20 ended, 600 wait. By the minute it would be half an hour."""
+        for id in queue.enqueue_many(["true"] * 620)[:20]:
+            stage.complete(id)
+        status = cli("status", "--json").json()
+        assert status["throughput_per_minute"] == 20
+        assert status["drain_seconds"] < 600
+        assert status["eta_seconds"] < 600
+
     def test_without_jobs_and_workers_says_how_to_begin(self, cli: Cli) -> None:
         result = cli("status")
         assert result.out.startswith("Active Workers: 0\nPending: 0\n")

@@ -1,14 +1,15 @@
-"""`cleanup --keep`, and what `logs` says of output that was cleaned away."""
+"""`cleanup --keep`, a number without a unit, and what `logs` says of output that was cleaned away."""
 
 from __future__ import annotations
 
 import pytest
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, Terminal
 from tests.cli.stagehand import Stagehand
 
 from queuectl.config.settings import Settings
 from queuectl.core.chunks import STDOUT, pack
 from queuectl.queue import Queue
+from queuectl.testing import wait_until
 from queuectl.upkeep.trimmer import Trimmer
 
 
@@ -54,3 +55,17 @@ def test_the_size_to_keep_is_a_setting(cli: Cli) -> None:
     assert cli("config", "set", "keep-output", "off").code == 0
     assert cli("config", "get", "keep-output").out == "none\n"
     assert cli("config", "set", "keep-output", "much").code == 2
+
+
+def test_a_number_alone_is_asked_about_where_somebody_can_answer(
+    cli: Cli, terminal: Terminal, queue: Queue, stage: Stagehand
+) -> None:
+    queue.enqueue("true", id="old")
+    stage.complete("old")
+    wait_until(lambda: "would delete 1 job" in cli("cleanup", "--older-than", "1", "--dry-run").out)
+    asked = terminal("cleanup", "--older-than", "1", keys="n\n")
+    assert asked.code == 1
+    assert "--older-than 1 is 1s; days are 1d. Delete 1 job? [y/N]" in asked.out
+    assert queue.get("old").state == "completed"
+    assert "[y/N]" not in terminal("cleanup", "--older-than", "9000").out  # there is none to delete
+    assert "✓ 1 job deleted" in terminal("cleanup", "--older-than", "1s").out

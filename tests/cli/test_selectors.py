@@ -101,8 +101,9 @@ class TestLooking:
         backwards = cli("show", "8-5")
         assert (backwards.code, backwards.err.splitlines()[1]) == (2, "  hint: turn it round: 5-8")
 
-    def test_logs_are_those_of_one_job(self, cli: Cli, jobs: list[int]) -> None:
-        assert cli("logs", f"{jobs[0]}-{jobs[1]}").code == 2
+    def test_only_one_job_is_followed(self, cli: Cli, jobs: list[int]) -> None:
+        for words in ([f"{jobs[0]}-{jobs[1]}"], ["job1", "job2"], ["--tag", "x"]):
+            assert cli("logs", "-f", *words).code == 2
 
     def test_wait(self, cli: Cli, queue: Queue, jobs: list[int]) -> None:
         queue.remove_matching(JobFilter(ids=tuple(f"job{i}" for i in range(3, 11))))

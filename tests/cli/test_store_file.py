@@ -105,7 +105,9 @@ def test_a_store_of_a_newer_version_is_left_alone(cli: Cli, home: Path) -> None:
 
 
 def test_a_directory_is_no_store(cli: Cli, tmp_path: Path) -> None:
-    assert_store_error(cli("list", "--db", str(tmp_path)), "cannot open")
+    result = cli("list", "--db", str(tmp_path))
+    assert_store_error(result, f"{tmp_path} is a directory")
+    assert f"--db {tmp_path}/queue.db" in result.err
 
 
 def test_a_store_that_somebody_else_may_not_write(cli: Cli, home: Path, tmp_path: Path) -> None:

@@ -51,6 +51,16 @@ class TestForNothing:
         assert cli("wait", "--tag", "nosuch", "--json").json()["jobs"]["completed"] == 0
 
 
+class TestForManyThatFail:
+    def test_the_rest_can_be_seen_by_the_same_filter(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+        for n in range(7):
+            queue.enqueue("fal se", id=f"bad{n}", tags=["night"], max_retries=0)
+            stage.fail(f"bad{n}")
+        last = cli("wait", "--tag", "night", "--search", "l se").err.splitlines()[-1]
+        assert last == "  and 2 more: queuectl list --state dead,cancelled --tag night --search 'l se'"
+        assert cli("wait", "--all").err.splitlines()[-1].endswith("queuectl list --state dead,cancelled")
+
+
 class TestAPausedQueue:
     def test_is_told_with_what_ends_the_pause(self, cli: Cli, queue: Queue, jobs: None) -> None:
         queues.pause(queue, "mail")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from queuectl.core.durations import (
     MAX_DURATION_MS,
     format_age,
+    format_distance,
     format_duration,
     format_run,
     parse_duration,
@@ -212,3 +213,20 @@ def test_any_input_is_read_or_refused_and_nothing_else(value: object) -> None:
     except InvalidInput:
         return
     assert 0 <= ms <= MAX_DURATION_MS
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [
+        (90_000, "1m30s"),
+        (60_000, "1m"),
+        (5_400_000, "1h30m"),
+        (3_601_000, "1h"),
+        (183_600_000, "2d3h"),
+        (86_460_000, "1d"),
+        (5_000, "5s"),
+        (0, "0s"),
+    ],
+)
+def test_a_distance_has_two_units(ms: int, text: str) -> None:
+    assert format_distance(ms) == text

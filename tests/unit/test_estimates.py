@@ -89,6 +89,8 @@ def test_in_words_what_it_was_worked_out_from() -> None:
     assert estimate([a_line(unknown=1, usual=S)], 1).in_words() == "by the usual run time of their queues"
     mixed = estimate([a_line(known=[S] * 3, unknown=1, usual=S)], 1).in_words()
     assert mixed == "by the run times of these commands, 70% of them known"
+    hardly = estimate([a_line(known=[S], unknown=299, usual=S)], 1).in_words()
+    assert hardly == "by the usual run time of their queues"
     drained = Estimate()
     drained.by = THROUGHPUT
     assert drained.in_words().startswith("by the throughput")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,6 +50,13 @@ def test_the_home_is_where_the_variable_says_or_in_the_users_own(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("QUEUECTL_HOME", "relative")
     assert default_home() == str(tmp_path / "relative")
+
+
+def test_an_empty_home_is_none_and_not_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "")
+    monkeypatch.delenv("QUEUECTL_HOME", raising=False)
+    own = pwd.getpwuid(os.getuid()).pw_dir
+    assert default_home() == os.path.join(own, ".queuectl")
 
 
 def test_a_home_that_cannot_be_told_is_an_error_and_not_a_directory_named_tilde(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queuectl.cli.output import clean
+from queuectl.cli.output import clean, print_prose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,11 +14,11 @@ __all__ = ["print_death"]
 
 def print_death(attempt: Attempt, death: Death) -> None:
     print(f"\nHow attempt {attempt.run} died:")
-    print(f"  {clean(death.text)}")
+    print_prose(f"  {clean(death.text)}", indent=4)
     if death.hint:
-        print(f"  ({clean(death.hint)})")
+        print_prose(f"  ({clean(death.hint)})", indent=4)
     if death.used:
-        print(f"  {clean(death.used)}")
+        print_prose(f"  {clean(death.used)}", indent=4)
     if death.stderr:
         print("  Its last words on stderr:")
     for line in death.stderr:

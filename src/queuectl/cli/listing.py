@@ -165,4 +165,5 @@ def _say_more(queue: Queue, filter: JobFilter, found: _Count, options: argparse.
         if options.sort == "created"
         else f"--offset {options.offset + found.total}"
     )
-    say(f"{found.total} of {plural(total, 'job')} shown; see more with {further} or --limit N")
+    newest = "; the newest first: --reverse" if options.sort == "created" and not options.reverse else ""
+    say(f"{found.total} of {plural(total, 'job')} shown; see more with {further} or --limit N{newest}")

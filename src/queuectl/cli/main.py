@@ -167,8 +167,8 @@ def _let_go_of_stdout() -> None:
 def _dispatch(words: list[str]) -> int:
     leading, command, rest = split_words(words)
     name_store(_store_in(leading))  # the parser finds what comes after the command
-    if command == "version" and not rest:
-        leading, command = [*leading, "--version"], None
+    if command == "version" and set(rest) <= {"--json"}:
+        leading, command = [*leading, *rest, "--version"], None
     if command is None:
         return _without_command(leading)
     name = ALIASES.get(command, command).replace("_", "-")
@@ -211,7 +211,7 @@ def _without_command(leading: list[str]) -> int:
     if "--version" in leading or "-V" in leading:
         from queuectl import __version__
 
-        print(f"queuectl {__version__}")
+        print(f'{{"version": "{__version__}"}}' if "--json" in leading else f"queuectl {__version__}")
         return 0
     words = iter(leading)
     for word in words:
@@ -227,12 +227,10 @@ def _without_command(leading: list[str]) -> int:
 
 
 def _unknown(command: str) -> InvalidInput:
-    from difflib import get_close_matches
+    from queuectl.cli.lookalikes import meant
 
-    if command in ("start", "stop", "restart"):
-        return InvalidInput(f"unknown command {command!r}", f"did you mean: queuectl worker {command}")
-    near = get_close_matches(command, [*COMMANDS, *ALIASES], n=1, cutoff=0.6)
-    hint = f"did you mean: queuectl {near[0]}" if near else "queuectl --help shows the commands"
+    near = meant(command, [*COMMANDS, *ALIASES])
+    hint = f"did you mean: queuectl {near}" if near else "queuectl --help shows the commands"
     return InvalidInput(f"unknown command {command[:60]!r}", hint)
 
 

@@ -11,7 +11,7 @@ from queuectl.errors import InvalidInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import NoReturn
 
     from queuectl.queue import Queue
@@ -34,10 +34,17 @@ class Parser(argparse.ArgumentParser):
                 arg_string = dashed + equals + value
         return super()._parse_optional(arg_string)
 
+    # What somebody may mean by a word too many.
+    stray: Callable[[str], str | None] | None = None
+
     def error(self, message: str) -> NoReturn:
         hint = f"see: {self.prog} --help"
-        near = _nearest_option(self, message)
+        near = _nearest_option(self, message) or self._stray(message)
         raise InvalidInput(message, f"did you mean {near}? {hint}" if near else hint)
+
+    def _stray(self, message: str) -> str | None:
+        word = message.partition("unrecognized arguments: ")[2]
+        return None if self.stray is None or not word or " " in word else self.stray(word)
 
 
 def _nearest_option(parser: argparse.ArgumentParser, message: str) -> str | None:

@@ -162,6 +162,15 @@ def seconds(ms: int | None) -> float | int | None:
     return None if ms is None else plain_number(ms / 1000)
 
 
+def format_distance(ms: int) -> str:
+    """`1m30s`, `1h30m`, `2d`: the two largest units, rounded down, for who checks what was understood."""
+    for size, next_size in ((_DAY, _HOUR), (_HOUR, _MINUTE), (_MINUTE, _SECOND)):
+        if ms >= size:
+            rest = ms % size // next_size * next_size
+            return format_age(ms) + (format_age(rest) if rest else "")
+    return format_age(ms)
+
+
 def quoted(value: object) -> str:
     """The offending value for a message: escaped, and cut when it is long."""
     if isinstance(value, int) and value.bit_length() > 128:

@@ -94,7 +94,7 @@ class Estimate:
             told = "by the throughput, as run times are not known yet"
         elif self.by == COMMANDS:
             told = "by the run times of these commands"
-        elif self.by == QUEUES:
+        elif self.by == QUEUES or not self.share_known:
             told = "by the usual run time of their queues"
         else:
             told = f"by the run times of these commands, {self.share_known}% of them known"

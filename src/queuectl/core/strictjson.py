@@ -38,7 +38,7 @@ def _load_slowly(text: str) -> object:
     except json.JSONDecodeError as error:
         raise MalformedJson(
             f"malformed JSON at line {error.lineno}, column {error.colno}: {error.msg}",
-            _json_hint(text),
+            _json_hint(text, error.pos),
         ) from None
     except RecursionError:
         raise InvalidInput("the JSON is nested too deeply", "a job is one flat object") from None
@@ -46,7 +46,12 @@ def _load_slowly(text: str) -> object:
         raise InvalidInput("the JSON holds a number that is far too long", "use a smaller one") from None
 
 
-def _json_hint(text: str) -> str:
+def _json_hint(text: str, position: int) -> str:
+    # Some versions of Python point to the comma, others to what follows it.
+    if text[:position].rstrip().endswith(",") or text[position : position + 1] == ",":
+        after = text[position:].lstrip(", \t\r\n")[:1]
+        if after in ("}", "]"):
+            return f"take the comma before the {after} away"
     if text.lstrip().startswith("{") and '"' not in text:
         return QUOTING
     return """like: '{"id": "job1", "command": "echo hi"}'"""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from queuectl.core.durations import format_age, format_duration, parse_duration, quoted
+from queuectl.core.durations import format_age, format_distance, format_duration, parse_duration, quoted
 from queuectl.errors import InvalidInput
 
 TYPE_CHECKING = False
@@ -190,8 +190,11 @@ def iso(ms: int | None) -> str | None:
     return _ISO_TEXT % (year, month, day + 1, *clock)
 
 
-def describe_when(ms: int, *, now_ms: int, zone: tzinfo | None = None) -> str:
-    """`Mon 2026-11-16 09:00 CET (in 13h)`: the echo by which a user can check what was read."""
+def describe_when(ms: int, *, now_ms: int, zone: tzinfo | None = None, finely: bool = False) -> str:
+    """`Mon 2026-11-16 09:00 CET (in 13h)`: the echo by which a user can check what was read.
+
+    `finely`: with a second unit, `in 1h30m`.
+    """
     from datetime import UTC
 
     from queuectl.core.zones import wall_clock
@@ -204,7 +207,11 @@ def describe_when(ms: int, *, now_ms: int, zone: tzinfo | None = None) -> str:
     clock = wall.time().isoformat("seconds" if wall.second else "minutes")
     # To the nearest second: "+10m" still reads "in 10m" some milliseconds later.
     ahead = (ms - now_ms + 500) // 1000 * 1000
-    distance = f"in {format_age(ahead)}" if ahead > 0 else f"{format_age(-ahead)} ago"
+    distance = (
+        f"in {(format_distance if finely else format_age)(ahead)}"
+        if ahead > 0
+        else f"{format_age(-ahead)} ago"
+    )
     return f"{day} {wall.date()} {clock} {wall.tzname() or ''}".rstrip() + (
         f" ({distance})" if ahead else " (now)"
     )
@@ -212,5 +219,5 @@ def describe_when(ms: int, *, now_ms: int, zone: tzinfo | None = None) -> str:
 
 def describe_start(ms: int, *, now_ms: int) -> str:
     """The same as a sentence on a job: a time that has gone by is no reason to wait for anything."""
-    when = describe_when(ms, now_ms=now_ms)
+    when = describe_when(ms, now_ms=now_ms, finely=True)
     return f"runs at once: {when} is past" if when.endswith(" ago)") else f"runs {when}"

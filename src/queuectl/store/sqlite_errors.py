@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import apsw
 
 from queuectl.errors import (
@@ -34,6 +36,10 @@ def translate(error: apsw.Error | UnicodeError, file: str, *, committing: bool =
         )
     if isinstance(error, apsw.FullError):
         return StoreError(f"the disk is full ({file})", "free some space; nothing was stored")
+    if isinstance(error, apsw.CantOpenError) and os.path.isdir(file):
+        return StoreError(
+            f"{file} is a directory", f"name a file in it: --db {os.path.join(file, 'queue.db')}"
+        )
     if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
         return StoreError(
             f"cannot open {file} for writing ({error})",

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from queuectl.cli.options import hidden, open_queue, parser
-from queuectl.cli.output import plural, print_json
+from queuectl.cli.output import confirm, plural, print_json, say, somebody_is_there
 from queuectl.cli.selection import number
-from queuectl.core.durations import parse_duration
+from queuectl.core.durations import format_duration, parse_duration
 from queuectl.core.states import COMPLETED, TERMINAL, parse_state
 from queuectl.errors import InvalidInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
+
     from queuectl.cli.options import Parser
+    from queuectl.queue import Queue
 
 _ABOUT = """Delete jobs that have ended, with their attempts and output: completed ones, or those
 of --state. With keep-completed, keep-completed-count and their kin set the workers do it themselves.
@@ -51,6 +54,9 @@ def main(words: list[str]) -> int:
     chosen = _parse(options.state or [COMPLETED])
     age = parse_duration(options.older_than, what="--older-than")
     with open_queue(options) as queue:
+        if not options.dry_run and not _is_meant(queue, options, chosen, age):
+            say("nothing was deleted")
+            return 1
         do = queue.cleanable if options.dry_run else queue.cleanup
         counts = {state: do(state, older_than_ms=age, keep=options.keep) for state in chosen}
     total = sum(counts.values())
@@ -62,6 +68,16 @@ def main(words: list[str]) -> int:
     else:
         print(f"✓ {plural(total, 'job')} deleted")
     return 0
+
+
+def _is_meant(queue: Queue, options: argparse.Namespace, chosen: tuple[str, ...], age: int) -> bool:
+    """A number alone is of seconds, here as everywhere. Who types 7 may mean a week; a script does not."""
+    text = options.older_than
+    if options.yes or not age or not text.strip().isdecimal() or not somebody_is_there():
+        return True
+    count = sum(queue.cleanable(state, older_than_ms=age, keep=options.keep) for state in chosen)
+    told = f"--older-than {text} is {format_duration(age)}; days are {text}d"
+    return not count or confirm(f"{told}. Delete {plural(count, 'job')}?", yes=False)
 
 
 def _parse(words: list[str]) -> tuple[str, ...]:

@@ -136,6 +136,17 @@ def _note_doubts(job: NewJob, fields: dict[str, object], *, new: bool) -> None:
         _note_other_meaning(str(job.id))
     if fields.get("cwd") is not None:
         note_missing_directory(job.cwd)
+    else:
+        _note_file(job.command)
+
+
+def _note_file(command: str) -> None:
+    """Of a command that is the name of a file which nobody can run: its lines may be meant."""
+    if " " not in command and os.path.isfile(command) and not os.access(command, os.X_OK):
+        say(
+            f"note: {clean(command)} is a file, and not executable. If its lines are commands: "
+            f"queuectl enqueue --lines --file {clean(command)}"
+        )
 
 
 def _note_other_meaning(id: str) -> None:

@@ -8,7 +8,7 @@ from queuectl.cli.options import look_at_queue, parser
 from queuectl.cli.output import say
 from queuectl.cli.selection import add_filters, filter_from, has_filter
 from queuectl.core.durations import format_age
-from queuectl.core.states import PROCESSING
+from queuectl.core.states import PROCESSING, parse_state
 from queuectl.editing import progressing
 
 TYPE_CHECKING = False
@@ -41,7 +41,15 @@ def build_parser() -> Parser:
     result = parser("list", _ABOUT, _EXAMPLES)
     add_filters(result, age=True)
     add_paging(result)
+    result.stray = _stray
     return result
+
+
+def _stray(word: str) -> str | None:
+    """`list dead`, `list mail`."""
+    if word.startswith("-"):
+        return None
+    return f"--state {word}" if parse_state(word) else f"--search {word}"
 
 
 def main(words: list[str]) -> int:

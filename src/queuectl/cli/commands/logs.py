@@ -1,31 +1,33 @@
-"""queuectl logs: what a job printed, and what it prints now."""
+"""queuectl logs: what jobs printed, and what one prints now."""
 
 from __future__ import annotations
 
-from queuectl import system
-from queuectl.cli.logview import LogView, last_lines
+from queuectl.cli.acting import each_selected, tell
+from queuectl.cli.listing import every_job
 from queuectl.cli.options import look_at_queue, parser
-from queuectl.cli.output import clean, print_json, say
-from queuectl.cli.selection import number
-from queuectl.cli.selectors import select_one
+from queuectl.cli.output import clean, is_terminal, print_json, print_json_array, say
+from queuectl.cli.printed import log_document, print_log, view_for, wanted
+from queuectl.cli.selection import add_filters, filter_from, has_filter, number
+from queuectl.cli.selectors import IDS_HELP, means_all, select_one
 from queuectl.core.chunks import STDERR, STDOUT
 from queuectl.core.deaths import without_path
 from queuectl.core.states import PROCESSING, TERMINAL
-from queuectl.errors import InvalidInput, NotFound
-from queuectl.outputs import follow, has_output, lies_elsewhere, live_output, stored_output, was_cleaned
+from queuectl.errors import InvalidInput, QueuectlError
+from queuectl.outputs import follow, latest_run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from queuectl.cli.options import Parser
     from queuectl.core.chunks import Chunk
-    from queuectl.core.job import Attempt, Job
+    from queuectl.core.job import Job
     from queuectl.queue import Queue
 
-_ABOUT = """Print what a job printed, its stdout to stdout, its stderr to stderr. It is the last
-attempt that printed anything, or --attempt N. On a terminal control characters are escaped."""
+_ABOUT = """Print what jobs printed, their stdout to stdout, their stderr to stderr. Of each job it is the
+last attempt that printed anything, or --attempt N. Of several jobs it comes in the order in which they were
+enqueued, or named; on a terminal each has a heading. There, control characters are escaped."""
 
 _EXAMPLES = """
   queuectl logs job1
@@ -33,13 +35,16 @@ _EXAMPLES = """
   queuectl logs job1 --attempt 2 --timestamps
   queuectl logs job1 --stderr --tail 20
   queuectl logs job1 > output.bin
+  queuectl logs --tag night --state completed --stdout > results.txt
+  queuectl logs --state dead --tail 3
+  queuectl logs 3,5-8 --json
 """
 
 
 def build_parser() -> Parser:
     result = parser("logs", _ABOUT, _EXAMPLES)
     add = result.add_argument
-    add("id", metavar="ID", help="the job: its id, its number, or last")
+    add("ids", nargs="*", metavar="ID", help=IDS_HELP)
     add("--follow", "-f", action="store_true", help="go on until the job has ended, over retries")
     add("--attempt", type=number(1), metavar="N", help="of this attempt (with -f: from it on)")
     which = result.add_mutually_exclusive_group()
@@ -48,6 +53,7 @@ def build_parser() -> Parser:
     add("--tail", "-n", type=number(0), metavar="N", help="only the last N lines")
     add("--timestamps", "-T", action="store_true", help="the time before each line")
     add("--raw", action="store_true", help="do not escape control characters on a terminal")
+    add_filters(result, age=True)
     return result
 
 
@@ -55,132 +61,71 @@ def main(words: list[str]) -> int:
     options = build_parser().parse_args(words)
     if options.json and options.follow:
         raise InvalidInput("--json and --follow do not go together", "leave one of them out")
+    if options.ids and has_filter(options):
+        raise InvalidInput("both ids and a filter are given", "give one of the two")
+    if not options.ids and not has_filter(options):
+        raise InvalidInput("the logs of which jobs?", "give ids, last, or a filter like --tag night")
     with look_at_queue(options) as queue:
-        job = select_one(queue, options.id)
-        attempts = queue.attempts(job)
-        run = options.attempt or _latest(queue, job, attempts)
         if options.follow:
-            _follow(queue, job, options, run or 1)
-        elif options.json:
-            _print_json(queue, job, attempts, options, run)
-        else:
-            _print(queue, job, attempts, options, run)
-    return 0
+            _follow(queue, options)
+            return 0
+        return _print(queue, options)
 
 
-def _latest(queue: Queue, job: Job, attempts: Sequence[Attempt]) -> int | None:
-    """The attempt that runs, else the last one that has printed something, else the last one."""
-    if job.state == PROCESSING:
-        return job.runs
-    for attempt in reversed(attempts):
-        if has_output(queue, job, attempt):
-            return attempt.run
-    return attempts[-1].run if attempts else None
-
-
-def _chunks(
-    queue: Queue, job: Job, attempts: Sequence[Attempt], run: int
-) -> tuple[Iterator[Chunk], Attempt | None]:
-    for attempt in attempts:
-        if attempt.run == run:
-            return stored_output(queue, job, attempt), attempt
-    if job.state == PROCESSING and run == job.runs:
-        return live_output(queue, job), None
-    known = ", ".join(str(attempt.run) for attempt in attempts[-20:])
-    raise NotFound(f"job {job.id} has no attempt {run}", f"it has {known}" if known else "it has not run yet")
-
-
-def _wanted(options: argparse.Namespace, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-    chosen = (c for c in chunks if c.stream not in (STDOUT, STDERR) or _selects(options, c))
-    return chosen if options.tail is None else iter(last_lines(list(chosen), options.tail))
-
-
-def _selects(options: argparse.Namespace, chunk: Chunk) -> bool:
-    return options.only in (None, chunk.stream)
-
-
-def _print(
-    queue: Queue,
-    job: Job,
-    attempts: Sequence[Attempt],
-    options: argparse.Namespace,
-    run: int | None,
-) -> None:
-    if run is None:
-        say(f"job {clean(job.id)} has not run yet ({job.state})")
-        return
-    chunks, attempt = _chunks(queue, job, attempts, run)
-    if attempt is not None and was_cleaned(attempt):
-        size = f"{attempt.output_bytes:,} bytes"
-        say(f"the output of attempt {run} of job {clean(job.id)} ({size}) was cleaned away (keep-output)")
-        return
-    view = _view(options)
-    view.begin(job.started_at if attempt is None else attempt.started_at)
-    empty = True
-    for chunk in _wanted(options, chunks):
-        empty = False
-        view.write(chunk)
-    view.end()
-    if attempt is not None and lies_elsewhere(queue, attempt):
-        _say_where(job, attempt)
-    elif empty and options.tail != 0:
-        _say_nothing(queue, job, attempt, run)
-
-
-def _say_where(job: Job, attempt: Attempt) -> None:
-    size = f"{attempt.output_bytes:,} bytes"
-    say(
-        f"the full log of job {clean(job.id)} ({size}) is on {clean(attempt.host or '')}, "
-        f"below logs/ there: {clean(attempt.log or '')}"
-    )
-
-
-def _say_nothing(queue: Queue, job: Job, attempt: Attempt | None, run: int) -> None:
-    name = clean(job.id)
-    host = _runs_elsewhere(queue, job) if attempt is None else None
-    if host is not None:
-        say(f"job {name} is running on {clean(host)}; what it prints can be read here when it has ended")
-    elif attempt is None:
-        say(f"job {name} has printed nothing yet; follow it: queuectl logs -f {name}")
-    elif attempt.log:
-        place = f"on {clean(attempt.host)}" if attempt.host else "elsewhere"
-        say(f"the output of attempt {run} of job {name} is {place}, or was deleted")
+def _print(queue: Queue, options: argparse.Namespace) -> int:
+    code = 0
+    jobs: Iterable[Job]
+    if has_filter(options) or means_all(queue, options.ids):
+        several = True
+        jobs = every_job(queue, filter_from(options, now=queue.clock.now()))
     else:
-        say(f"attempt {run} of job {name} printed nothing there ({attempt.outcome})")
+        jobs, code, several = each_selected(queue, options, queue.get)
+    if several:
+        return max(code, _print_many(queue, jobs, options))
+    for job in jobs:
+        if options.json:
+            print_json(log_document(queue, job, options))
+        else:
+            print_log(queue, job, options)
+    return code
 
 
-def _runs_elsewhere(queue: Queue, job: Job) -> str | None:
-    """The machine that runs it, if that is another one: its files cannot be read from here."""
-    if not queue.store.location.shared:
-        return None
-    hosts = [worker.host for worker in queue.store.workers() if worker.id == job.worker_id]
-    return hosts[0] if hosts and hosts[0] != system.hostname() else None
+def _print_many(queue: Queue, jobs: Iterable[Job], options: argparse.Namespace) -> int:
+    """One after the other, however many there are. What cannot be shown is told, and the rest goes on."""
+    failures: list[QueuectlError] = []
+
+    def shown() -> Iterator[object]:
+        for job in jobs:
+            try:
+                yield _show(queue, job, options)
+            except QueuectlError as error:
+                failures.append(error)
+                tell(error, as_json=options.json)
+
+    if options.json:
+        print_json_array(shown())
+    elif not sum(1 for _ in shown()) and not failures:
+        say("no jobs match")
+    return max((error.exit_code for error in failures), default=0)
 
 
-def _print_json(
-    queue: Queue,
-    job: Job,
-    attempts: Sequence[Attempt],
-    options: argparse.Namespace,
-    run: int | None,
-) -> None:
-    streams = {STDOUT: bytearray(), STDERR: bytearray()}
-    if run is not None:
-        for chunk in _wanted(options, _chunks(queue, job, attempts, run)[0]):
-            if chunk.stream in streams:
-                streams[chunk.stream] += chunk.data
-    print_json(
-        {
-            "id": job.id,
-            "attempt": run,
-            "stdout": streams[STDOUT].decode("utf-8", "replace"),
-            "stderr": streams[STDERR].decode("utf-8", "replace"),
-        }
-    )
+def _show(queue: Queue, job: Job, options: argparse.Namespace) -> object:
+    if options.json:
+        return log_document(queue, job, options)
+    # In a pipe stdout is the data of all of them, and a line about each of thousands is too much for stderr.
+    headed = is_terminal()
+    if headed:
+        say(f"==> job {clean(job.id)} ({job.state}): {clean(job.command)} <==")
+    print_log(queue, job, options, quiet=not headed)
+    return None
 
 
-def _follow(queue: Queue, job: Job, options: argparse.Namespace, first: int) -> None:
-    view = _view(options)
+def _follow(queue: Queue, options: argparse.Namespace) -> None:
+    if has_filter(options) or len(options.ids) != 1:
+        raise InvalidInput("--follow is for one job", "name one, like: queuectl logs -f last")
+    job = select_one(queue, options.ids[0])
+    first = options.attempt or latest_run(queue, job, queue.attempts(job)) or 1
+    view = view_for(options)
     tail = _Tail(view.write, options)
 
     def begin(run: int, started_at: int | None) -> None:
@@ -225,10 +170,6 @@ class _Tail:
             self._held.append(chunk)
 
     def release(self) -> None:
-        for chunk in _wanted(self._options, iter(self._held)):
+        for chunk in wanted(self._options, iter(self._held)):
             self._write(chunk)
         self._held = []
-
-
-def _view(options: argparse.Namespace) -> LogView:
-    return LogView(only=options.only, raw=options.raw, timestamps=options.timestamps)

@@ -167,4 +167,12 @@ def _say_bad(queue: Queue, filters: list[JobFilter], counts: dict[str, int], gon
         say(f"  {clean(job.id)} is {job.state}: {error}", as_it_is=True)
     more = counts[states.DEAD] + counts[states.CANCELLED] - _FIRST_BAD
     if more > 0:
-        say(f"  and {more:,} more: queuectl list --state dead,cancelled")
+        say(f"  and {more:,} more: queuectl list --state dead,cancelled{_as_options(filters[0])}")
+
+
+def _as_options(filter: JobFilter) -> str:
+    """The filter, for a command to be pasted; ids are too many for that."""
+    from shlex import quote
+
+    given = (("queue", filter.queue), ("tag", filter.tag), ("search", filter.text))
+    return "".join(f" --{name} {quote(clean(value))}" for name, value in given if value is not None)

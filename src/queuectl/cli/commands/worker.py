@@ -54,6 +54,7 @@ def build_parser(name: str = "") -> Parser:
 
 def start_parser() -> Parser:
     result = build_parser("start")
+    result.stray = lambda word: f"--count {word}" if word.isdecimal() else None
     fleet_options(result)
     result.add_argument("--foreground", "-f", action="store_true", help="stay; Ctrl+C stops it")
     hidden(result, "--detach", "-d", "--background", dest="detach", action="store_true")
