@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from queuectl.store.snapshots import back_up
 from queuectl.store.sqlite_connection import SqliteConnection
 from tests.site import Site
 
@@ -85,7 +86,7 @@ def test_a_backup_before_a_migration_is_private(site: Site) -> None:
     try:
         connection = SqliteConnection(str(site.home / "queue.db"), create=False, busy_ms=1_000)
         with connection.transaction("migrate"):
-            connection.backup_to(str(site.home / "backup"))
+            back_up(connection.file, str(site.home / "backup"))
         connection.close()
     finally:
         os.umask(before)

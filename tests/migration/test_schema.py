@@ -31,7 +31,7 @@ from queuectl.core.schedules import SCHEDULE_COLUMNS
 from queuectl.errors import SchemaTooNew, StoreCorrupt, StoreError
 from queuectl.store.messages import WORKER_COLUMNS
 from queuectl.store.migrate import LATEST, migrate, schema_version
-from queuectl.store.sqlite_connection import APPLICATION_ID
+from queuectl.store.sqlite_opening import APPLICATION_ID
 
 NEW_COLUMN = "ALTER TABLE jobs ADD COLUMN colour TEXT;"
 NEW_TABLE = "CREATE TABLE shades (name TEXT) STRICT; INSERT INTO shades VALUES ('dark');"

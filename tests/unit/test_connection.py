@@ -14,6 +14,7 @@ import pytest
 from queuectl.errors import StoreBusy, StoreError
 from queuectl.store.connection import Clash
 from queuectl.store.dialect import Insert
+from queuectl.store.snapshots import back_up
 from queuectl.store.sqlite_connection import SqliteConnection as Connection
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ def test_a_stumble_before_the_commit_leaves_the_connection_usable(connection: Co
 def test_a_backup_is_a_whole_database_under_its_name(connection: Connection, tmp_path: Path) -> None:
     connection.many("INSERT INTO t VALUES (?)", [(n,) for n in range(1_000)])
     (tmp_path / "backup.tmp").write_text("left by a process that died")
-    connection.backup_to(str(tmp_path / "backup"))
+    back_up(connection.file, str(tmp_path / "backup"))
     copy = Connection(str(tmp_path / "backup"), create=False, busy_ms=0)
     assert rows(copy) == list(range(1_000))
     copy.close()

@@ -6,7 +6,6 @@ import os
 
 from queuectl.clock import SYSTEM_CLOCK
 from queuectl.core.spec import FIELDS, Defaults, job_from_fields
-from queuectl.core.strictjson import QUOTING, load_json
 from queuectl.errors import InvalidInput
 
 TYPE_CHECKING = False
@@ -122,6 +121,8 @@ def fields_from_options(options: argparse.Namespace, command: str = "enqueue") -
     words = options.words
     if words and words[0].lstrip().startswith("{"):
         # No program is called {…; what comes in several words is JSON that a shell has torn apart.
+        from queuectl.core.strictjson import load_json
+
         raw = load_json(" ".join(words))
         assert isinstance(raw, dict)
         return {**raw, **fields}
@@ -200,6 +201,8 @@ def note_missing_directory(cwd: object) -> None:
 def _refuse_torn_json(words: list[str]) -> None:
     """bash makes `id:job1 command:x` of {"id":"job1","command":"x"} without quotes around it."""
     if all(":" in word and word.partition(":")[0] in FIELDS for word in words):
+        from queuectl.core.strictjson import QUOTING
+
         raise InvalidInput("this looks like JSON without its quotes and braces", QUOTING)
 
 

@@ -18,8 +18,9 @@ from queuectl.store.dialect import Dialect
 from queuectl.store.health import NOTE, OK, PROBLEM, WARNING, Finding
 from queuectl.store.migrate import LATEST, is_compatible, schema_version
 from queuectl.store.sqlite import SqliteStore
-from queuectl.store.sqlite_connection import APPLICATION_ID, SqliteConnection, check_engine
+from queuectl.store.sqlite_connection import SqliteConnection
 from queuectl.store.sqlite_errors import translate
+from queuectl.store.sqlite_opening import APPLICATION_ID, check_engine
 from queuectl.store.tallies import Tally
 
 TYPE_CHECKING = False
@@ -54,7 +55,8 @@ class ReadOnlyConnection(SqliteConnection):
             self._db.set_busy_timeout(_BUSY_MS)
             self._db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
             self._db.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
-            self._pragma("schema_version")  # the first look into the file: it may be none of SQLite's
+            # The first look into the file: it may be none of SQLite's.
+            self._db.execute("PRAGMA schema_version").fetchall()
         except apsw.Error as error:
             raise translate(error, file) from error
         self._inode = self._file_identity()

@@ -11,7 +11,8 @@ import os
 
 from queuectl.errors import StoreCorrupt
 from queuectl.failpoints import failpoint
-from queuectl.store.sqlite_connection import APPLICATION_ID, SqliteConnection
+from queuectl.store.sqlite_connection import SqliteConnection
+from queuectl.store.sqlite_opening import APPLICATION_ID
 
 LATEST = 5
 
@@ -79,8 +80,10 @@ def _bring_up(connection: SqliteConnection, latest: int, directory: str) -> None
         if found >= latest:
             return
         if found:
+            from queuectl.store.snapshots import back_up
+
             # Also under the lock, so that it can neither miss a job nor be of the new schema.
-            connection.backup_to(f"{connection.file}.before-v{latest}")
+            back_up(connection.file, f"{connection.file}.before-v{latest}")
             failpoint("migrate.backed_up")
         for number in range(found + 1, latest + 1):
             name = next(name for name in scripts if name.startswith(f"{number:04d}_"))

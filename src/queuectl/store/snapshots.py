@@ -15,8 +15,8 @@ from queuectl.core.tables import TABLES
 from queuectl.errors import StoreCorrupt, StoreError
 from queuectl.failpoints import failpoint
 from queuectl.store.migrate import LATEST
-from queuectl.store.sqlite_connection import APPLICATION_ID
 from queuectl.store.sqlite_errors import translate
+from queuectl.store.sqlite_opening import APPLICATION_ID, create_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,6 +69,34 @@ def copy_file(file: str, target: str, *, mark: tuple[str, str, int] | None, prog
             if connection is not None:
                 connection.close()
     sync(target)
+
+
+def back_up(file: str, target: str) -> None:
+    """A private copy of a store, whoever holds its write lock; under its name it is whole or absent."""
+    unfinished = target + ".tmp"
+    _remove(unfinished)  # of a process that died here
+    create_private(unfinished)
+    try:
+        # A connection of its own: SQLite copies from none that holds the write lock.
+        source, copy = apsw.Connection(file), apsw.Connection(unfinished)
+        try:
+            with copy.backup("main", source, "main") as backup:
+                backup.step()
+        finally:
+            copy.close()
+            source.close()
+        failpoint("backup.copied")
+        os.replace(unfinished, target)
+    except apsw.Error as error:
+        _remove(unfinished)
+        raise translate(error, target) from error
+
+
+def _remove(file: str) -> None:
+    try:
+        os.unlink(file)
+    except FileNotFoundError:
+        pass
 
 
 def replace_content(file: str, source: str, *, keep: Callable[[], None], progress: Pages) -> None:

@@ -1,6 +1,7 @@
-"""One SQLite connection: pragmas, statements, transactions.
+"""One SQLite connection: statements, transactions, the identity of its file.
 
-What its errors mean is left to `sqlite_errors`, inserting very many rows to `sqlite_bulk`.
+How a file is opened is left to `sqlite_opening`, what its errors mean to `sqlite_errors`, inserting very many
+rows to `sqlite_bulk`.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import time
 
 import apsw
 
-from queuectl.errors import QueuectlError, StoreCorrupt, StoreError, StoreMissing, StoreReplaced
+from queuectl.errors import QueuectlError, StoreError, StoreReplaced
 from queuectl.failpoints import failpoint
 from queuectl.store.connection import Clash
 from queuectl.store.dialect import Dialect
+from queuectl.store.sqlite_opening import check_engine, open_file, patiently
 from queuectl.store.tallies import TALLIES, Tally
 
 TYPE_CHECKING = False
@@ -22,12 +24,6 @@ if TYPE_CHECKING:
 
     from queuectl.store.connection import Followed, Row, T
     from queuectl.store.dialect import Insert, Sum, Update
-
-APPLICATION_ID = 0x51435431  # "QCT1"
-
-# Engines before this can corrupt or lose committed rows when several processes share a WAL.
-_OLDEST_ENGINE = (3, 51, 3)
-
 
 # Also what apsw raises for text that is no text: from bytes on a command line, or in a damaged file.
 _DRIVER_ERRORS = (apsw.Error, UnicodeError)
@@ -52,58 +48,11 @@ class SqliteConnection:
         self._connect(create=create)
 
     def _connect(self, *, create: bool) -> None:
-        file = self.file
-        if create:
-            _create_private(file)
-        elif not os.path.exists(file):
-            raise StoreMissing(f"there is no database at {file}", "queuectl enqueue makes one")
         try:
-            self._db = apsw.Connection(file, flags=apsw.SQLITE_OPEN_READWRITE)
-            self._prepare()
+            self._db = open_file(self.file, create=create, busy_ms=self._busy_ms)
         except apsw.Error as error:
-            raise _translated(error, file) from error
+            raise _translated(error, self.file) from error
         self._inode = self._file_identity()
-
-    def _prepare(self) -> None:
-        db = self._db
-        db.set_busy_timeout(self._busy_ms)
-        db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-        # We have none: one in the file would change jobs behind our back, or make them up.
-        db.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
-        db.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
-        # Before anything that leaves a trace: setting the journal mode rewrites the file's head.
-        self._refuse_foreign()
-        # Closing must stay cheap: a checkpoint at every `enqueue` would cost three more fsyncs.
-        db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        # Several processes may be making the file: the switch to WAL does not wait for its turn.
-        mode = self._patiently("PRAGMA journal_mode = WAL")
-        if mode != "wal":
-            raise StoreError(
-                f"{self.file}: SQLite cannot use its write-ahead log here",
-                "put the database on a local disk",
-            )
-        db.execute(
-            "PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; "
-            "PRAGMA journal_size_limit = 67108864"
-        )
-
-    def _refuse_foreign(self) -> None:
-        """Only our own databases, and empty files, are ever touched."""
-        if self._pragma("application_id") == APPLICATION_ID:
-            return
-        tables = self._db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").get
-        # Asked again after the tables: who creates them sets the id in the same transaction.
-        application = self._pragma("application_id")
-        if application != APPLICATION_ID and (tables or application):
-            raise StoreCorrupt(
-                f"{self.file} is a database of another program", "choose another file with --db"
-            )
-        # The smallest page. SQLite takes less than that for nothing, and would begin anew.
-        if 0 < os.stat(self.file).st_size < 512:
-            raise StoreCorrupt(f"{self.file} is damaged or not a database: it was cut off")
-
-    def _pragma(self, name: str) -> int:
-        return int(str(self._db.execute(f"PRAGMA {name}").get))
 
     def be_patient(self, busy_ms: int) -> None:
         """How long to wait for others from now on."""
@@ -230,22 +179,9 @@ class SqliteConnection:
         self.check_identity()
         try:
             # IMMEDIATE: a transaction that reads first and writes later could not be retried.
-            self._patiently("BEGIN IMMEDIATE")
+            patiently(self._db, "BEGIN IMMEDIATE", self._busy_ms)
         except apsw.Error as error:
             raise _translated(error, self.file) from error
-
-    def _patiently(self, sql: str) -> object:
-        """Execute what SQLite may refuse as locked at once, whatever its own timeout."""
-        deadline = time.monotonic() + self._busy_ms / 1000
-        while True:
-            try:
-                return self._db.execute(sql).get
-            except apsw.BusyError:
-                if time.monotonic() >= deadline:
-                    raise
-                from random import uniform  # rarely needed, and slow to import
-
-                time.sleep(uniform(0.001, 0.02))
 
     def commit(self) -> None:
         try:
@@ -263,33 +199,13 @@ class SqliteConnection:
         self.script("BEGIN")
         self.all("SELECT 1 FROM sqlite_schema LIMIT 1")
 
-    def backup_to(self, target: str) -> None:
-        """A consistent copy, private from its first byte; under its name it is whole or absent."""
-        unfinished = target + ".tmp"
-        _remove(unfinished)  # of a process that died here
-        _create_private(unfinished)
-        try:
-            # A connection of its own: SQLite copies from none that holds the write lock.
-            source, copy = apsw.Connection(self.file), apsw.Connection(unfinished)
-            try:
-                with copy.backup("main", source, "main") as backup:
-                    backup.step()
-            finally:
-                copy.close()
-                source.close()
-            failpoint("backup.copied")
-            os.replace(unfinished, target)
-        except apsw.Error as error:
-            _remove(unfinished)
-            raise _translated(error, target) from error
-
     def vacuum(self, until: float | None) -> None:
         """Write the whole file anew; given up when the making of the copy goes on past a monotonic time."""
         self.check_identity()
         if until is not None:
             self._db.set_progress_handler(lambda: time.monotonic() > until, 10_000)
         try:
-            self._patiently("VACUUM")
+            patiently(self._db, "VACUUM", self._busy_ms)
         except apsw.InterruptError:
             from queuectl.store.compaction import too_long
 
@@ -343,32 +259,3 @@ def _translated(error: apsw.Error | UnicodeError, file: str, *, committing: bool
     from queuectl.store.sqlite_errors import translate
 
     return translate(error, file, committing=committing)
-
-
-def check_engine() -> None:
-    version = tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
-    if version < _OLDEST_ENGINE:
-        raise StoreError(
-            f"SQLite {apsw.sqlite_lib_version()} can lose committed rows (WAL-reset bug)",
-            "pip install --upgrade apsw",
-        )
-
-
-def _create_private(file: str) -> None:
-    """Make the file 0600 from its first moment; SQLite gives its -wal and -shm the same mode."""
-    try:
-        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
-    except FileExistsError:
-        return
-    except OSError as error:
-        raise StoreError(
-            f"cannot create {file}: {error.strerror}",
-            "choose another place with QUEUECTL_HOME or --db",
-        ) from error
-
-
-def _remove(file: str) -> None:
-    try:
-        os.unlink(file)
-    except FileNotFoundError:
-        pass
