@@ -1,20 +1,23 @@
-"""New jobs on their way into the store: in batches, with what their queue lays down and those that follow."""
+"""New jobs on their way into the store: in batches, with ids, what their queue lays down, and followers."""
 
 from __future__ import annotations
 
-from itertools import groupby, islice
-from os import environ
+from itertools import chain, groupby, islice
+from os import environ, urandom
 
-from queuectl.core.batches import Commands, special
+from queuectl.core.batches import Commands, give_ids, has_made, special
+from queuectl.core.ids import new_ids
 from queuectl.core.job import NewJob
 from queuectl.core.spec import Defaults, job_from_fields, jobs_from_commands
-from queuectl.errors import Refused
+from queuectl.errors import DuplicateId, Refused
+from queuectl.failpoints import failpoint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeVar
 
+    from queuectl.clock import Clock
     from queuectl.core.batches import Batch
     from queuectl.core.queue_rules import QueueRule
     from queuectl.store.api import Store
@@ -28,6 +31,47 @@ CHUNK = 1_000
 READ_AHEAD = 100_000
 _TRACED_BY = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_TRACES_EXPORTER")
 _traced: bool | None = None  # whether there is one of them
+
+
+def bring_in(
+    batches: Iterable[Batch],
+    store: Store,
+    clock: Clock,
+    *,
+    skip: bool,
+    progress: Callable[[int], None] | None,
+) -> int:
+    """Store new jobs, all in one transaction; returns how many are new. `skip` those whose id exists."""
+    source = prepared_batches(batches, store)
+    first, staged = read_ahead(source)
+    _name(first, clock)
+    enqueue = store.enqueue_staged if staged else store.enqueue
+    while True:
+        try:
+            told = telling(chain(first, _named(source, clock)), progress)
+            new = enqueue(told, clock.now(), skip=skip)
+            break
+        except DuplicateId as error:
+            # Two processes can make the same id in the same millisecond, once in 33 million times.
+            if staged or not any(has_made(batch, error.id) for batch in first):
+                raise
+            _name(first, clock, anew=True)
+    failpoint("enqueue.acked")
+    if staged or any(special(batch) for batch in first):
+        store.settle(clock.now())
+    return new
+
+
+def _named(batches: Iterable[Batch], clock: Clock) -> Iterator[Batch]:
+    for batch in batches:
+        _name([batch], clock)
+        yield batch
+
+
+def _name(batches: Sequence[Batch], clock: Clock, *, anew: bool = False) -> None:
+    ids = new_ids(clock.now(), int.from_bytes(urandom(4), "little"))
+    for batch in batches:
+        give_ids(batch, ids, anew=anew)
 
 
 def in_batches(jobs: Iterable[T]) -> Iterator[list[T]]:

@@ -11,17 +11,14 @@ from __future__ import annotations
 
 import os
 import time
-from itertools import chain
 
 from queuectl import doorbell
-from queuectl.arriving import batches_of, in_batches, prepared_batches, read_ahead, telling, tracing_of
+from queuectl.arriving import batches_of, bring_in, in_batches, tracing_of
 from queuectl.clock import SYSTEM_CLOCK
 from queuectl.core import states
-from queuectl.core.batches import give_ids, has_made, ids_of, special
-from queuectl.core.ids import new_ids
+from queuectl.core.batches import ids_of
 from queuectl.core.spec import Defaults, job_from_fields
-from queuectl.errors import DuplicateId, InvalidInput, NotFound, QueuectlError, Refused
-from queuectl.failpoints import failpoint
+from queuectl.errors import InvalidInput, NotFound, QueuectlError, Refused
 from queuectl.store.messages import JobFilter
 
 TYPE_CHECKING = False
@@ -123,35 +120,9 @@ class Queue:
     def _enqueue(
         self, batches: Iterable[Batch], if_exists: str, progress: Callable[[int], None] | None
     ) -> int:
-        source = prepared_batches(batches, self.store)
-        first, staged = read_ahead(source)
-        self._name(first)
-        enqueue = self.store.enqueue_staged if staged else self.store.enqueue
-        while True:
-            try:
-                told = telling(chain(first, self._named(source)), progress)
-                new = enqueue(told, self.clock.now(), skip=if_exists == "skip")
-                break
-            except DuplicateId as error:
-                # Two processes can make the same id in the same millisecond, once in 33 million times.
-                if staged or not any(has_made(batch, error.id) for batch in first):
-                    raise
-                self._name(first, anew=True)
-        failpoint("enqueue.acked")
-        if staged or any(special(batch) for batch in first):
-            self.store.settle(self.clock.now())
+        new = bring_in(batches, self.store, self.clock, skip=if_exists == "skip", progress=progress)
         doorbell.announce(self.store, doorbell.JOB)
         return new
-
-    def _named(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        for batch in batches:
-            self._name([batch])
-            yield batch
-
-    def _name(self, batches: Sequence[Batch], *, anew: bool = False) -> None:
-        ids = new_ids(self.clock.now(), int.from_bytes(os.urandom(4), "little"))
-        for batch in batches:
-            give_ids(batch, ids, anew=anew)
 
     # --- look -----------------------------------------------------------------------------------------------
 
