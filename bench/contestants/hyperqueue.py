@@ -6,13 +6,13 @@ import json
 import tempfile
 from pathlib import Path
 
-from bench.contestants.contestant import SLOTS, Contestant
-from bench.contestants.installing import Environment, ask, surroundings
+from bench.contestants.contestant import SLOTS
+from bench.contestants.installing import Environment, FromPyPI, ask, surroundings
 
 _SCRIPT = Path(__file__).parent / "inside" / "for_hyperqueue.py"
 
 
-class HyperQueue(Contestant):
+class HyperQueue(FromPyPI):
     """One job with a task for each command, the quickest way to hand them in; one worker with 2 CPUs.
 
     Measured from handing in to its last report before the end: it reports once a second, which would count
@@ -22,12 +22,6 @@ class HyperQueue(Contestant):
     name = "HyperQueue"
     count = 1000  # enough for two reports
     _environment = Environment("hyperqueue", "hyperqueue>=0.27")
-
-    def at_hand(self) -> bool:
-        return self._environment.ready()
-
-    def prepare(self) -> None:
-        self._environment.install()
 
     @property
     def version(self) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
-from bench.contestants.contestant import Missing
+from bench.contestants.contestant import Contestant, Missing
 
 _PATIENCE = 600.0  # seconds, for downloads
 
@@ -134,3 +134,27 @@ class DebianPackage:
             return ask(["dpkg-query", "-W", "-f", "${Version}", self.package]).strip()
         except Missing:
             return "unknown"
+
+
+class FromPyPI(Contestant):
+    """One with an environment of its own."""
+
+    _environment: Environment
+
+    def at_hand(self) -> bool:
+        return self._environment.ready()
+
+    def prepare(self) -> None:
+        self._environment.install()
+
+
+class FromDebian(Contestant):
+    """One that is in a Debian package."""
+
+    _package: DebianPackage
+
+    def at_hand(self) -> bool:
+        return bool(self._package.program)
+
+    def prepare(self) -> None:
+        self._package.install()

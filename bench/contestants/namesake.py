@@ -9,14 +9,14 @@ import threading
 import time
 from pathlib import Path
 
-from bench.contestants.contestant import PATIENCE, SLOTS, Contestant, Lost, steady_rate
-from bench.contestants.installing import Environment, ask, surroundings
+from bench.contestants.contestant import PATIENCE, SLOTS, Lost, steady_rate
+from bench.contestants.installing import Environment, FromPyPI, ask, surroundings
 from bench.contestants.starting import stop
 
 _DONE = b"completed successfully"
 
 
-class Namesake(Contestant):
+class Namesake(FromPyPI):
     """Its SQLite file, 2 worker processes, output kept.
 
     Measured by what its workers print, from the end of the first tenth of the commands to the end of the last
@@ -26,12 +26,6 @@ class Namesake(Contestant):
     name = "queuectl of PyPI"
     count = 150
     _environment = Environment("namesake", "queuectl==2.0.0")
-
-    def at_hand(self) -> bool:
-        return self._environment.ready()
-
-    def prepare(self) -> None:
-        self._environment.install()
 
     @property
     def version(self) -> str:

@@ -9,14 +9,14 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench.contestants.contestant import PATIENCE, SLOTS, Contestant, Lost
+from bench.contestants.contestant import PATIENCE, SLOTS, Lost
 from bench.contestants.gate import Gate
-from bench.contestants.installing import DebianPackage
+from bench.contestants.installing import DebianPackage, FromDebian
 
 _WENT_WELL = b"[exited with status 0.]"
 
 
-class Nq(Contestant):
+class Nq(FromDebian):
     """Two directories stand for two slots, with half of the commands each.
 
     Measured from the moment at which all commands are handed in to the end of the last one. Handing in is
@@ -26,12 +26,6 @@ class Nq(Contestant):
     name = "nq"
     count = 200  # each waiting command looks at all those before it, so that many are slower than few
     _package = DebianPackage("nq", "nq")
-
-    def at_hand(self) -> bool:
-        return bool(self._package.program)
-
-    def prepare(self) -> None:
-        self._package.install()
 
     @property
     def version(self) -> str:

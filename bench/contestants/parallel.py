@@ -6,23 +6,20 @@ import os
 import tempfile
 from pathlib import Path
 
-from bench.contestants.contestant import SLOTS, Contestant, Lost, Missing
-from bench.contestants.installing import DebianPackage, ask
+from bench.contestants.contestant import SLOTS, Lost, Missing
+from bench.contestants.installing import DebianPackage, FromDebian, ask
 from bench.contestants.xargs import timed
 
 
-class Parallel(Contestant):
+class Parallel(FromDebian):
     """Measured is its whole run, from its start to its end; output is grouped by command, as by default."""
 
     name = "GNU parallel"
     count = 500
     _package = DebianPackage("parallel", "parallel")
 
-    def at_hand(self) -> bool:
-        return bool(self._package.program)
-
     def prepare(self) -> None:
-        self._package.install()
+        super().prepare()
         if "GNU parallel" not in self.version:  # another program of this name is in moreutils
             raise Missing(f"{self._package.program} is not GNU parallel")
 

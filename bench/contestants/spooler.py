@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.contestants.contestant import PATIENCE, SLOTS, Contestant, Lost
+from bench.contestants.contestant import PATIENCE, SLOTS, Lost
 from bench.contestants.gate import Gate
-from bench.contestants.installing import DebianPackage, ask
+from bench.contestants.installing import DebianPackage, FromDebian, ask
 
 
-class TaskSpooler(Contestant):
+class TaskSpooler(FromDebian):
     """Measured from the moment at which all commands are handed in to the end of the last one.
 
     Handing in is left out, to its advantage: it takes longer than running. Output is kept in files, as by
@@ -25,12 +25,6 @@ class TaskSpooler(Contestant):
     name = "task-spooler"
     count = 500  # as many processes wait at once
     _package = DebianPackage("task-spooler", "tsp")
-
-    def at_hand(self) -> bool:
-        return bool(self._package.program)
-
-    def prepare(self) -> None:
-        self._package.install()
 
     @property
     def version(self) -> str:

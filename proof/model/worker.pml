@@ -61,7 +61,7 @@ idle:
          goto idle }
     fi;
     if
-    /* @ src/queuectl/worker/loop.py: Loop._start_jobs
+    /* @ src/queuectl/worker/slots.py: Slots.start
      * @ src/queuectl/worker/fence.py: Fence.at */
     :: d_step { AWAKE(w) && !fenced[w] && !over[me] -> busy[me] = true }
     :: atomic { AWAKE(w) && fenced[w] -> goto fenced_off }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.cli.mistake import NOT_FOUND, REFUSED, Mistake
+from tests.cli.mistake import Mistake, missing, refused, used
 
 _CODES = "1,2,10-20"
 _SIZES = "512M"
@@ -23,31 +23,9 @@ def _field(name: str, value: object, says: str, hint: str = "", *, early: bool =
     return Mistake(f"json: {name} {text[21:80]}", ("enqueue", text), says, hint, early=early)
 
 
-def _used(says: str, *words: str, hint: str = "--help", early: bool = True) -> Mistake:
-    return Mistake(f"usage: {' '.join(words)[:50]}", words, says, hint, early=early)
-
-
 def _opened(says: str, *words: str, hint: str = "--help") -> Mistake:
     """Told only once the store is open."""
-    return _used(says, *words, hint=hint, early=False)
-
-
-def _missing(what: str, *words: str, hint: str) -> Mistake:
-    return Mistake(
-        f"no such {what}: {' '.join(words)}",
-        words,
-        f"there is no {what} 'nosuch'",
-        hint,
-        code=NOT_FOUND,
-        kind="not_found",
-        early=False,
-    )
-
-
-def _refused(says: str, *words: str, hint: str = "") -> Mistake:
-    return Mistake(
-        f"refused: {' '.join(words)}", words, says, hint, code=REFUSED, kind="refused", early=False
-    )
+    return used(says, *words, hint=hint, early=False)
 
 
 FLAGS = [
@@ -112,47 +90,47 @@ FIELDS = [
 ]
 
 QUEUES = [
-    _used("unknown command 'queue sets'", "queue", "sets", hint="queuectl queue set"),
-    _used("unknown command 'queue rm'", "queue", "rm", "mail", hint="list, show, set, pause, resume, drain"),
-    _used("arguments are required: NAME", "queue", "set"),
-    _used("arguments are required: NAME", "queue", "pause"),
-    _used("unrecognized arguments: 5", "queue", "set", "mail", "5"),
-    _used("--rate: expected one argument", "queue", "set", "mail", "--rate"),
-    _used("nothing to set", "queue", "set", "mail", hint="--concurrency 4"),
-    _used("rate 'fast': not a rate", "queue", "set", "mail", "--rate", "fast", hint=_RATES),
-    _used("rate '5': not a rate", "queue", "set", "mail", "--rate", "5", hint=_RATES),
-    _used("nothing would ever run", "queue", "set", "mail", "--rate", "0/s", hint=_RATES),
-    _used("'parsec' is not a length of time", "queue", "set", "mail", "--rate", "5/parsec", hint=_RATES),
+    used("unknown command 'queue sets'", "queue", "sets", hint="queuectl queue set"),
+    used("unknown command 'queue rm'", "queue", "rm", "mail", hint="list, show, set, pause, resume, drain"),
+    used("arguments are required: NAME", "queue", "set"),
+    used("arguments are required: NAME", "queue", "pause"),
+    used("unrecognized arguments: 5", "queue", "set", "mail", "5"),
+    used("--rate: expected one argument", "queue", "set", "mail", "--rate"),
+    used("nothing to set", "queue", "set", "mail", hint="--concurrency 4"),
+    used("rate 'fast': not a rate", "queue", "set", "mail", "--rate", "fast", hint=_RATES),
+    used("rate '5': not a rate", "queue", "set", "mail", "--rate", "5", hint=_RATES),
+    used("nothing would ever run", "queue", "set", "mail", "--rate", "0/s", hint=_RATES),
+    used("'parsec' is not a length of time", "queue", "set", "mail", "--rate", "5/parsec", hint=_RATES),
     _opened("no rate that a burst could belong to", "queue", "set", "mail", "--burst", "3", hint=_RATES),
-    _used("burst must be between 1", "queue", "set", "mail", "--rate", "5/s", "--burst", "0", hint="burst"),
-    _used("nothing would ever run", "queue", "set", "mail", "--concurrency", "0", hint="pause the queue"),
-    _used("concurrency must be a whole", "queue", "set", "mail", "--concurrency", "x", hint="like"),
-    _used("timeout 'x': not a duration", "queue", "set", "mail", "--timeout", "x", hint=_TIMES),
-    _used("--timeout must be between 101%", "queue", "set", "mail", "--timeout", "50%", hint="300%"),
-    _used("--max-retries must be between 0", "queue", "set", "mail", "--max-retries", "-1", hint="like"),
-    _used("unknown --backoff-strategy", "queue", "set", "mail", "--backoff-strategy", "cubic", hint="linear"),
-    _used("queue name '../x' is not allowed", "queue", "set", "../x", "--rate", "5/s", hint="letters"),
+    used("burst must be between 1", "queue", "set", "mail", "--rate", "5/s", "--burst", "0", hint="burst"),
+    used("nothing would ever run", "queue", "set", "mail", "--concurrency", "0", hint="pause the queue"),
+    used("concurrency must be a whole", "queue", "set", "mail", "--concurrency", "x", hint="like"),
+    used("timeout 'x': not a duration", "queue", "set", "mail", "--timeout", "x", hint=_TIMES),
+    used("--timeout must be between 101%", "queue", "set", "mail", "--timeout", "50%", hint="300%"),
+    used("--max-retries must be between 0", "queue", "set", "mail", "--max-retries", "-1", hint="like"),
+    used("unknown --backoff-strategy", "queue", "set", "mail", "--backoff-strategy", "cubic", hint="linear"),
+    used("queue name '../x' is not allowed", "queue", "set", "../x", "--rate", "5/s", hint="letters"),
     _opened("queue name '../x' is not allowed", "queue", "pause", "../x", hint="letters"),
     _opened("not in the future", "queue", "pause", "mail", "--until", "2001-01-01", hint="+2h"),
     _opened("not in the future", "queue", "pause", "mail", "--for", "0", hint="+2h"),
     _opened("--for 'x': not a duration", "queue", "pause", "mail", "--for", "x", hint=_TIMES),
     _opened("both --until and --for", "queue", "pause", "mail", "--for", "1h", "--until", "9am", hint="one"),
-    _used("--timeout 'x': not a duration", "queue", "drain", "mail", "--timeout", "x", hint=_TIMES),
-    _used("do not go together", "queue", "drain", "mail", "--no-wait", "--timeout", "1s", hint="leave one"),
-    _missing("queue", "queue", "show", "nosuch", hint="the queues are: "),
-    _missing("queue", "queue", "resume", "nosuch", hint="the queues are: "),
+    used("--timeout 'x': not a duration", "queue", "drain", "mail", "--timeout", "x", hint=_TIMES),
+    used("do not go together", "queue", "drain", "mail", "--no-wait", "--timeout", "1s", hint="leave one"),
+    missing("queue", "queue", "show", "nosuch", hint="the queues are: "),
+    missing("queue", "queue", "resume", "nosuch", hint="the queues are: "),
 ]
 
 
 def _added(says: str, recurrence: str, *words: str, hint: str = "") -> Mistake:
-    return _used(says, "schedule", "add", "nightly", recurrence, *(words or ("true",)), hint=hint)
+    return used(says, "schedule", "add", "nightly", recurrence, *(words or ("true",)), hint=hint)
 
 
 SCHEDULES = [
-    _used("unknown command 'schedule shwo'", "schedule", "shwo", hint="queuectl schedule show"),
-    _used("arguments are required: NAME, RECURRENCE", "schedule", "add"),
-    _used("there is no command", "schedule", "add", "n", "@daily", hint="schedule add nightly"),
-    _used("schedule name 'a b' is not allowed", "schedule", "add", "a b", "@daily", "true", hint="letters"),
+    used("unknown command 'schedule shwo'", "schedule", "shwo", hint="queuectl schedule show"),
+    used("arguments are required: NAME, RECURRENCE", "schedule", "add"),
+    used("there is no command", "schedule", "add", "n", "@daily", hint="schedule add nightly"),
+    used("schedule name 'a b' is not allowed", "schedule", "add", "a b", "@daily", "true", hint="letters"),
     _added("five fields are needed, not 4", "0 3 * *", hint=_CRON),
     _added("five fields are needed, not 6", "0 0 3 * * *", hint="@every 30s"),
     _added("five fields are needed, not 1", "0", "3", "*", "*", "*", "true", hint="in quotes"),
@@ -172,34 +150,32 @@ SCHEDULES = [
     _added("the command is empty", "@daily", "", hint="echo hi"),
     _added("unknown field 'comand'", "@daily", '{"comand":"x"}', hint="'command'"),
     _added("timeout 'x': not a duration", "@daily", "--timeout", "x", "true", hint=_TIMES),
-    _used("1001 is more than 1,000", "schedule", "show", "nightly", "--next", "1001"),
+    used("1001 is more than 1,000", "schedule", "show", "nightly", "--next", "1001"),
     *(
-        _missing("schedule", "schedule", name, "nosuch", hint="queuectl schedule list")
+        missing("schedule", "schedule", name, "nosuch", hint="queuectl schedule list")
         for name in ("show", "pause", "resume", "trigger", "rm")
     ),
 ]
 
 MAPS = [
-    _used("map needs a command before its inputs", "map", ":::", "a", hint="gzip {}"),
-    _used("map needs a command before its inputs", "map", "", ":::", "a", hint="gzip {}"),
-    _used("the command asks for {2}", "map", "echo {2}", ":::", "a", hint="{1}"),
-    _used("cannot read 'nope'", "map", "echo {}", "::::", "nope", hint="values go after :::"),
-    _used(
-        "asks for {nam}, but no column", "map", "--header", "echo {nam}", ":::", "name", "x", hint="{name}"
-    ),
-    _used("--halt 'x' is no rule", "map", "--wait", "--halt", "x", "echo", ":::", "a", hint="soon,fail=1"),
-    _used("fail must be 1% to 100%", "map", "-w", "--halt", "now,fail=200%", "echo", ":::", "a", hint="10%"),
-    _used("--halt needs --wait", "map", "--halt", "soon,fail=1", "echo", ":::", "a", hint="wait"),
-    _used("0 is not 1 or more", "map", "-j", "0", "echo", ":::", "a"),
-    _used("the name of a map 'a b'", "map", "--name", "a b", "echo", ":::", "a", hint="letters"),
-    _used(
+    used("map needs a command before its inputs", "map", ":::", "a", hint="gzip {}"),
+    used("map needs a command before its inputs", "map", "", ":::", "a", hint="gzip {}"),
+    used("the command asks for {2}", "map", "echo {2}", ":::", "a", hint="{1}"),
+    used("cannot read 'nope'", "map", "echo {}", "::::", "nope", hint="values go after :::"),
+    used("asks for {nam}, but no column", "map", "--header", "echo {nam}", ":::", "name", "x", hint="{name}"),
+    used("--halt 'x' is no rule", "map", "--wait", "--halt", "x", "echo", ":::", "a", hint="soon,fail=1"),
+    used("fail must be 1% to 100%", "map", "-w", "--halt", "now,fail=200%", "echo", ":::", "a", hint="10%"),
+    used("--halt needs --wait", "map", "--halt", "soon,fail=1", "echo", ":::", "a", hint="wait"),
+    used("0 is not 1 or more", "map", "-j", "0", "echo", ":::", "a"),
+    used("the name of a map 'a b'", "map", "--name", "a b", "echo", ":::", "a", hint="letters"),
+    used(
         "--name and --resume name two", "map", "--name", "a", "--resume", "b", "echo", ":::", "a", hint="one"
     ),
-    _used("'(,' is no regular expression", "map", "--colsep", "(,", "echo {1}", ":::", "a", hint=""),
-    _used("the replacement string of -I is empty", "map", "-I", "", "echo", ":::", "a", hint="-I ,,"),
-    _used("--quiet and --print do not go", "map", "--quiet", "--print", "echo", ":::", "a", hint="leave out"),
-    _used("memory 'x': not a size", "map", "--memory", "x", "echo", ":::", "a", hint=_SIZES),
-    _used("unrecognized arguments: --unique-key", "map", "--unique-key", "k", "echo", ":::", "a"),
+    used("'(,' is no regular expression", "map", "--colsep", "(,", "echo {1}", ":::", "a", hint=""),
+    used("the replacement string of -I is empty", "map", "-I", "", "echo", ":::", "a", hint="-I ,,"),
+    used("--quiet and --print do not go", "map", "--quiet", "--print", "echo", ":::", "a", hint="leave out"),
+    used("memory 'x': not a size", "map", "--memory", "x", "echo", ":::", "a", hint=_SIZES),
+    used("unrecognized arguments: --unique-key", "map", "--unique-key", "k", "echo", ":::", "a"),
     _opened(
         "nosuch, which does not exist", "map", "--after", "nosuch", "echo", ":::", "a", hint="enqueue that"
     ),
@@ -207,50 +183,50 @@ MAPS = [
 
 EDITING = [
     *(_opened(f"which jobs to {name}?", name, hint="give ids") for name in ("hold", "release")),
-    _used("nothing to change", "edit", hint="--priority 10"),
-    _used("nothing to change", "edit", "waiting", "echo hi", hint="command"),
+    used("nothing to change", "edit", hint="--priority 10"),
+    used("nothing to change", "edit", "waiting", "echo hi", hint="command"),
     _opened("which jobs to change?", "edit", "--queue", "mail", "-p", "5", hint="--in-queue mail"),
     _opened("both ids and a filter", "edit", "waiting", "--all", "-p", "5", hint="one of the two"),
-    _used("'x' is not a whole number", "edit", "waiting", "-p", "x"),
-    _used("--clear nope: a job has no such field", "edit", "waiting", "--clear", "nope", hint="timeout"),
-    _used("--clear command: a job always has that", "edit", "waiting", "--clear", "command", hint="timeout"),
-    _used("given and taken away", "edit", "waiting", "--timeout", "5", "--clear", "timeout", hint="one of"),
-    _used("the command is empty", "edit", "waiting", "--command", "", hint="echo hi"),
-    _used("one job at a time", "edit", "waiting", "later", "--command", "x", hint="its id"),
-    _used("memory 'x': not a size", "edit", "waiting", "--memory", "x", hint=_SIZES),
-    _used("both --at and --delay", "edit", "waiting", "--delay", "5", "--at", "now", hint="one of the two"),
-    _used("queue name '?' is not allowed", "edit", "waiting", "--queue", "?", hint="letters"),
-    _used("unrecognized arguments: --after", "edit", "waiting", "--after", "done"),
-    _used("arguments are required: --to", "move", "waiting"),
+    used("'x' is not a whole number", "edit", "waiting", "-p", "x"),
+    used("--clear nope: a job has no such field", "edit", "waiting", "--clear", "nope", hint="timeout"),
+    used("--clear command: a job always has that", "edit", "waiting", "--clear", "command", hint="timeout"),
+    used("given and taken away", "edit", "waiting", "--timeout", "5", "--clear", "timeout", hint="one of"),
+    used("the command is empty", "edit", "waiting", "--command", "", hint="echo hi"),
+    used("one job at a time", "edit", "waiting", "later", "--command", "x", hint="its id"),
+    used("memory 'x': not a size", "edit", "waiting", "--memory", "x", hint=_SIZES),
+    used("both --at and --delay", "edit", "waiting", "--delay", "5", "--at", "now", hint="one of the two"),
+    used("queue name '?' is not allowed", "edit", "waiting", "--queue", "?", hint="letters"),
+    used("unrecognized arguments: --after", "edit", "waiting", "--after", "done"),
+    used("arguments are required: --to", "move", "waiting"),
     _opened("which jobs to move?", "move", "--to", "x", hint="give ids"),
-    _used("queue name 'a b' is not allowed", "move", "waiting", "--to", "a b", hint="letters", early=False),
-    *(_missing("job", name, "nosuch", hint="queuectl list") for name in ("hold", "release")),
-    _missing("job", "edit", "nosuch", "-p", "5", hint="queuectl list"),
-    _missing("job", "move", "nosuch", "--to", "x", hint="queuectl list"),
-    _refused(
+    used("queue name 'a b' is not allowed", "move", "waiting", "--to", "a b", hint="letters", early=False),
+    *(missing("job", name, "nosuch", hint="queuectl list") for name in ("hold", "release")),
+    missing("job", "edit", "nosuch", "-p", "5", hint="queuectl list"),
+    missing("job", "move", "nosuch", "--to", "x", hint="queuectl list"),
+    refused(
         "job waiting is pending, and nobody holds it", "release", "waiting", hint="queuectl show waiting"
     ),
-    _refused("job running is processing", "hold", "running"),
-    _refused("job done is completed", "hold", "done", hint="ended"),
-    _refused("job done is completed", "edit", "done", "-p", "5", hint="ended"),
-    _refused("job running is processing", "edit", "running", "-p", "5"),
-    _refused("job running is processing", "move", "running", "--to", "x"),
-    _refused("cannot hold jobs that are completed", "hold", "--state", "completed", hint="pending"),
+    refused("job running is processing", "hold", "running"),
+    refused("job done is completed", "hold", "done", hint="ended"),
+    refused("job done is completed", "edit", "done", "-p", "5", hint="ended"),
+    refused("job running is processing", "edit", "running", "-p", "5"),
+    refused("job running is processing", "move", "running", "--to", "x"),
+    refused("cannot hold jobs that are completed", "hold", "--state", "completed", hint="pending"),
 ]
 
 LOOKING = [
-    _used("arguments are required: PERCENT", "progress"),
-    _used("progress 'half' is not a number", "progress", "half", hint="queuectl progress 40"),
-    _used("progress '101' is not a number", "progress", "101", hint="queuectl progress 40"),
-    _used("this is not inside a job", "progress", "50", hint="the command of a job"),
-    _used("arguments are required: ID", "explain"),
-    _used("not allowed with argument", "graph", "done", "--up", "--down"),
-    _used("0 is not 1 or more", "graph", "--limit", "0"),
-    _used("--provides: the number 'x' of gpu", "worker", "start", "--provides", "gpu=x", hint="gpu=2"),
-    _used("--provides: gpu is named twice", "worker", "start", "--provides", "gpu=1,gpu=2", hint="gpu=2"),
-    _used("the weight 0 of queue mail", "worker", "start", "--queue", "mail=0", hint="a=3,b=1"),
-    _missing("job", "explain", "nosuch", hint="queuectl list"),
-    _missing("job", "graph", "nosuch", hint="queuectl list"),
+    used("arguments are required: PERCENT", "progress"),
+    used("progress 'half' is not a number", "progress", "half", hint="queuectl progress 40"),
+    used("progress '101' is not a number", "progress", "101", hint="queuectl progress 40"),
+    used("this is not inside a job", "progress", "50", hint="the command of a job"),
+    used("arguments are required: ID", "explain"),
+    used("not allowed with argument", "graph", "done", "--up", "--down"),
+    used("0 is not 1 or more", "graph", "--limit", "0"),
+    used("--provides: the number 'x' of gpu", "worker", "start", "--provides", "gpu=x", hint="gpu=2"),
+    used("--provides: gpu is named twice", "worker", "start", "--provides", "gpu=1,gpu=2", hint="gpu=2"),
+    used("the weight 0 of queue mail", "worker", "start", "--queue", "mail=0", hint="a=3,b=1"),
+    missing("job", "explain", "nosuch", hint="queuectl list"),
+    missing("job", "graph", "nosuch", hint="queuectl list"),
 ]
 
 IN_CONDITIONS = [*FLAGS, *FIELDS, *QUEUES, *SCHEDULES, *MAPS, *EDITING, *LOOKING]

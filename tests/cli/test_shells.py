@@ -6,7 +6,6 @@ import os
 import pty
 import select
 import subprocess
-import sys
 import time
 import tomllib
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Cli
 from tests.programs import needed
+from tests.shim import path_with_queuectl
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60
@@ -28,11 +28,7 @@ def store_url() -> None:
 @pytest.fixture
 def shims(tmp_path: Path, several: None, monkeypatch: pytest.MonkeyPatch) -> Path:
     """`queuectl` on the path, and jobs."""
-    shim = tmp_path / "bin" / "queuectl"
-    shim.parent.mkdir()
-    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m queuectl "$@"\n')
-    shim.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{shim.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", path_with_queuectl(tmp_path))
     (tmp_path / "here.jsonl").touch()
     monkeypatch.chdir(tmp_path)
     return tmp_path

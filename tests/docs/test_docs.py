@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.docs.blocks import ROOT, blocks_of
+from tests.shim import path_with_queuectl
 
 from queuectl.cli.main import COMMANDS
 from queuectl.config.settings import ALIASES, ATTEMPTS_ALIASES, KEYS
@@ -46,13 +47,9 @@ class Session:
     def __init__(self, directory: Path) -> None:
         self.directory = directory / "work"
         self.directory.mkdir()
-        shim = directory / "bin" / "queuectl"
-        shim.parent.mkdir()
-        # Unbuffered, so that stdout and stderr come in the order that a terminal shows.
-        shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -u -P -m queuectl "$@"\n')
-        shim.chmod(0o755)
         kept = {k: v for k, v in os.environ.items() if not k.startswith("QUEUECTL_") or k in FORCED}
-        path = f"{shim.parent}{os.pathsep}{os.environ['PATH']}"
+        # Unbuffered, so that stdout and stderr come in the order that a terminal shows.
+        path = path_with_queuectl(directory, "-u")
         self.environment = {**kept, "HOME": str(directory), "PATH": path, "NO_COLOR": "1"}
 
     def run(self, command: str | list[str]) -> subprocess.CompletedProcess[str]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.shim import path_with_queuectl
 
 from queuectl import Queue
 
@@ -23,12 +24,8 @@ class Stage:
     def __init__(self, directory: Path) -> None:
         self.work = directory / "work"
         self.work.mkdir()
-        shim = directory / "bin" / "queuectl"
-        shim.parent.mkdir()
-        shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m queuectl "$@"\n')
-        shim.chmod(0o755)
         kept = {name: value for name, value in os.environ.items() if not name.startswith("QUEUECTL_")}
-        path = f"{shim.parent}{os.pathsep}{os.environ['PATH']}"
+        path = path_with_queuectl(directory)
         self.environment = {**kept, "PATH": path, "PYTHON": sys.executable, "NO_COLOR": "1"}
 
     def play(self, name: str) -> str:

@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from queuectl.store.api import Store
+from tests.conformance.builders import register
 from tests.faults import stranger
 from tests.faults.place import Place
 from tests.network.proxy import Proxy
@@ -62,3 +64,16 @@ def proxied(place: Place, proxy: Proxy) -> str:
     parts = urlsplit(place.url)
     user = parts.netloc.rpartition("@")[0]
     return parts._replace(netloc=f"{user}@{proxy.host}:{proxy.port}").geturl()
+
+
+@pytest.fixture
+def store(place: Place, proxied: str) -> Store:
+    """The store of the place by way of the proxy; `place.store` is the same by a way without trouble."""
+    return place.open(proxied)
+
+
+@pytest.fixture
+def sound(place: Place) -> Store:
+    """That one, with a worker w1."""
+    register(place.store)
+    return place.store

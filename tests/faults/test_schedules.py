@@ -24,12 +24,6 @@ T = TypeVar("T")
 Suffering = Callable[[Callable[[], T]], T]
 
 
-@pytest.fixture
-def store(place: Place, proxied: str) -> Store:
-    """By way of the proxy; `place.store` is the same by a way without trouble."""
-    return place.open(proxied)
-
-
 @pytest.fixture(params=KINDS)
 def suffer(request: pytest.FixtureRequest, proxy: Proxy, place: Place) -> Suffering[object]:
     return lambda action: while_commit_is(request.param, proxy, place.url, action)

@@ -23,7 +23,6 @@ from tests.conformance.builders import (
     get,
     job_in,
     put,
-    register,
     report,
     state_of,
 )
@@ -47,19 +46,6 @@ Suffer = Callable[[Callable[[], Any]], Any]
 )
 def suffer(request: pytest.FixtureRequest, proxy: Proxy, place: Place) -> Suffer:
     return lambda action: while_commit_is(request.param, proxy, place.url, action)
-
-
-@pytest.fixture
-def sound(place: Place) -> Any:
-    """The store by a way without trouble, with a worker w1."""
-    register(place.store)
-    return place.store
-
-
-@pytest.fixture
-def store(place: Place, proxied: str) -> Any:
-    """The same by way of the proxy."""
-    return place.open(proxied)
 
 
 def test_a_job_is_held_changed_and_released(sound: Any, store: Any, suffer: Suffer) -> None:

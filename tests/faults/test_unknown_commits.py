@@ -28,7 +28,6 @@ from tests.conformance.builders import (
     ids,
     job_in,
     new_job,
-    register,
     report,
     some_worker,
     stored_worker,
@@ -46,19 +45,6 @@ ONE = JobFilter(ids=("j",))
 @pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
-
-
-@pytest.fixture
-def sound(place: Place) -> Store:
-    """The store by a way without trouble, with a worker w1."""
-    register(place.store)
-    return place.store
-
-
-@pytest.fixture
-def store(place: Place, proxied: str) -> Store:
-    """The same by way of the proxy."""
-    return place.open(proxied)
 
 
 class Suffering:

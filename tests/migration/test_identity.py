@@ -10,36 +10,20 @@ from pathlib import Path
 
 import pytest
 from tests.conformance.builders import add, claim, register, report, some_worker
+from tests.migration.forking import forks_with
 from tests.migration.places import old_database, open_at
 
 from queuectl.errors import StoreReplaced
 from queuectl.store.messages import JobFilter
 
-FORKED = """
-import os, sys
-from queuectl.errors import StoreError
+FORKED = forks_with(
+    """
 from queuectl.paths import Location
-from queuectl.store.messages import JobFilter
 from queuectl.store.open import open_store
 store = open_store(Location(sys.argv[1], sys.argv[1], sys.argv[1] + ".d"))
-child = os.fork()
-if child == 0:
-    refused = 0
-    for use in (
-        lambda: store.get("a"),
-        lambda: store.put_config("shell", "/bin/sh", 1),
-        lambda: store.cancel(JobFilter(), 1),
-        lambda: store.changed(),
-    ):
-        try:
-            use()
-        except StoreError as error:
-            refused += "after a fork" in error.message
-    os._exit(refused)
-_, status = os.waitpid(child, 0)
-store.put_config("shell", "/bin/sh", 1)
-sys.exit(os.waitstatus_to_exitcode(status))
-"""
+""",
+    last="changed",
+)
 
 
 def test_a_deleted_file_is_noticed_at_the_next_write(tmp_path: Path) -> None:

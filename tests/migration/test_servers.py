@@ -14,6 +14,7 @@ from tests.concurrency.crew import run_together
 from tests.concurrency.roles import creator
 from tests.conformance.builders import add, claim, register
 from tests.engines import SERVERS, Place, fresh_store
+from tests.migration.forking import forks_with
 from tests.migration.places import first_job
 from tests.migration.servers import ROOT, SHIPPED, connect, future, migrate, migrate_alone, migrator
 from tests.migration.shapes import BYTEWISE, GENERATED, shape_of_file, shape_of_server
@@ -154,30 +155,13 @@ class TestMaking:
         assert not (tmp_path / "state").exists()
 
 
-FORKED = """
-import os, sys
+FORKED = forks_with(
+    """
 from tests.engines import Place
-from queuectl.errors import StoreError
-from queuectl.store.messages import JobFilter
 store = Place(sys.argv[1], sys.argv[2]).open()
-child = os.fork()
-if child == 0:
-    refused = 0
-    for use in (
-        lambda: store.get("a"),
-        lambda: store.put_config("shell", "/bin/sh", 1),
-        lambda: store.cancel(JobFilter(), 1),
-        lambda: store.workers(),
-    ):
-        try:
-            use()
-        except StoreError as error:
-            refused += "after a fork" in error.message
-    os._exit(refused)
-_, status = os.waitpid(child, 0)
-store.put_config("shell", "/bin/sh", 1)
-sys.exit(os.waitstatus_to_exitcode(status))
-"""
+""",
+    last="workers",
+)
 
 
 def test_a_connection_refuses_to_work_after_a_fork(place: Place, url: str) -> None:

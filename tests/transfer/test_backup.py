@@ -7,6 +7,8 @@ import re
 import sqlite3
 import stat
 import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,15 @@ def schedule(cli: Cli, url: str) -> None:
 def states_of(url: str) -> dict[str, str]:
     with open_queue(url) as queue:
         return {job.id: job.state for job in queue.list(limit=1_000)}
+
+
+@contextmanager
+def backed_up(url: str, file: str, cli: Cli) -> Iterator[Queue]:
+    """The queue after a backup with the one job that it had."""
+    with open_queue(url) as queue:
+        queue.enqueue("true", id="saved")
+        cli("--db", url, "backup", file)
+        yield queue
 
 
 def only_file(directory: Path) -> Path:
@@ -415,9 +426,7 @@ def test_the_log_of_a_store_that_is_gone_is_not_played_into_the_new_one(
 ) -> None:
     """A store leaves its -wal behind; `mv queue.db aside` and a restore is what people do in need."""
     here, file = place("sqlite"), str(tmp_path / "b.db")
-    with open_queue(here) as queue:
-        queue.enqueue("true", id="saved")
-        cli("--db", here, "backup", file)
+    with backed_up(here, file, cli) as queue:
         queue.enqueue_many([{"id": f"late{n}", "command": "true"} for n in range(6)])
     os.rename(here, tmp_path / "broken.db")
     assert os.path.exists(f"{here}-wal")
@@ -429,16 +438,14 @@ def test_a_backup_that_somebody_used_as_a_store_is_replaced_whole(
     place: Places, tmp_path: Path, cli: Cli
 ) -> None:
     here, file = place("sqlite"), str(tmp_path / "b.db")
-    with open_queue(here) as queue:
-        queue.enqueue("true", id="first")
-        cli("--db", here, "backup", file)
+    with backed_up(here, file, cli) as queue:
         with open_queue(file) as other:
             other.enqueue("true", id="stray")
-        queue.enqueue("true", id="second")
+        queue.enqueue("true", id="later")
     cli("--db", here, "backup", file, "--force")
     there = place("sqlite")
     cli("--db", there, "restore", file)
-    assert list(states_of(there)) == ["first", "second"]
+    assert list(states_of(there)) == ["saved", "later"]
 
 
 # What a server does to rows on their way in, without a word: counts alone would not tell.

@@ -106,6 +106,12 @@ def ended(state: str, *attempts: Attempt, holder: tuple[str, str] | None = None,
     return in_the_way(job, attempts=attempts, parents=parents, holder=holder, living=0, candidates=[])
 
 
+def in_percent(*, successes: int) -> Situation:
+    """It runs, and its timeout is a share of its usual run time, of which so much is known."""
+    job = a_job(states.PROCESSING, worker_id="w1", started_at=NOW, rules='{"timeout_percent": 300}')
+    return in_the_way(job, usual=Known({class_of_run(12_000): successes}))
+
+
 def failed(**fields: Any) -> Attempt:
     return an_attempt(kinds.FAILED, **({"exit_code": 1, "error": "exit code 1"} | fields))
 
@@ -386,10 +392,7 @@ CASES = [
     ),
     Case(
         "running, and its timeout is a share of its usual run time",
-        in_the_way(
-            a_job(states.PROCESSING, worker_id="w1", started_at=NOW, rules='{"timeout_percent": 300}'),
-            usual=Known({class_of_run(12_000): 3}),
-        ),
+        in_percent(successes=3),
         ["running", "timeout"],
         "; its command usually takes 11s.",
         "worker w1 has it",
@@ -397,10 +400,7 @@ CASES = [
     ),
     Case(
         "running, and its usual run time is not known yet",
-        in_the_way(
-            a_job(states.PROCESSING, worker_id="w1", started_at=NOW, rules='{"timeout_percent": 300}'),
-            usual=Known({class_of_run(12_000): 2}),
-        ),
+        in_percent(successes=2),
         ["running", "timeout"],
         "attempt 0 of 4.",
         "worker w1 has it",

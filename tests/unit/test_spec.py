@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 from tests.samples import NOW, claimed_job, short
+from tests.unit.specs import SURROGATE, defaults, read
 
 from queuectl.core.job import NewJob
 from queuectl.core.spec import (
     FIELDS,
     MAX_ARGUMENT_BYTES,
     SET_BY_QUEUE,
-    Defaults,
     job_from_command,
     job_from_fields,
 )
 from queuectl.errors import InvalidInput
-
-HUGE = 10**5_000  # more digits than Python is willing to print
-SURROGATE = "caf\udce9"  # what bytes that are no UTF-8 become on a command line
-
-
-def defaults(**fields: Any) -> Defaults:
-    return Defaults(**({"now": NOW, "max_retries": 3, "cwd": "/here"} | fields))
-
-
-def read(**fields: object) -> NewJob:
-    return job_from_fields({"command": "echo hi"} | fields, defaults())
 
 
 def test_a_job_that_says_nothing_gets_the_defaults() -> None:

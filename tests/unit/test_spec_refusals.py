@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from tests.samples import NOW, short
+from tests.samples import short
+from tests.unit.specs import HUGE, SURROGATE, defaults, read
 
-from queuectl.core.job import NewJob
 from queuectl.core.spec import (
     FIELDS,
     MAX_ARGUMENT_BYTES,
-    Defaults,
     job_from_fields,
 )
 from queuectl.errors import InvalidInput
-
-HUGE = 10**5_000  # more digits than Python is willing to print
-SURROGATE = "caf\udce9"  # what bytes that are no UTF-8 become on a command line
-
-
-def defaults(**fields: Any) -> Defaults:
-    return Defaults(**({"now": NOW, "max_retries": 3, "cwd": "/here"} | fields))
-
-
-def read(**fields: object) -> NewJob:
-    return job_from_fields({"command": "echo hi"} | fields, defaults())
-
 
 REFUSED = [
     ("id", "-x"),

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
-import struct
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from queuectl import system
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.testing import wait_until
-from tests.conformance.builders import claim, register
-from tests.worker.workshop import Workshop, alive, elapsed
+from tests.worker.ghosts import harms_no_stranger
+from tests.worker.workshop import Workshop, elapsed
 
 NEXT = {"QUEUECTL_BOOT_ID": "the-next-one"}
 ONCE = 'echo up; test "$QUEUECTL_ATTEMPT" -gt 1 || exec sleep 300'
@@ -46,30 +43,7 @@ def test_after_a_boot_jobs_run_again_without_waiting_for_the_lease(site: Worksho
 
 def test_numbers_from_before_a_boot_are_not_looked_up(site: Workshop) -> None:
     """A stranger has the number of a command from before, in a session of the same number."""
-    stranger = subprocess.Popen(["sleep", "60"], process_group=0)
-    try:
-        own = system.identify()
-        assert own is not None
-        own.boot = "the-one-before"
-        id = site.enqueue("true")
-        store = site.jobs.store
-        register(
-            store,
-            "ghost",
-            identity=own.encode(),
-            host=system.hostname(),
-            lease_ms=600_000,
-            session=os.getsid(0),
-        )
-        (job,) = claim(store, worker_id="ghost", now=site.jobs.clock.now())
-        Path(site.home, "run").mkdir(exist_ok=True)
-        Path(site.home, "run", "ghost.ledger").write_bytes(struct.pack("<qq", job.seq, stranger.pid))
-        site.serve()
-        assert (site.ended(id).state, site.job(id).lost) == (states.COMPLETED, 1)
-        assert alive(stranger.pid)
-    finally:
-        stranger.kill()
-        stranger.wait()
+    harms_no_stranger(site, boot="the-one-before", lease_ms=600_000)
 
 
 @pytest.mark.proof

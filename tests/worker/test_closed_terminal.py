@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 
 import pytest
@@ -17,18 +16,9 @@ from tests.worker.workshop import Workshop, alive
 @pytest.mark.parametrize("count", [1, 2])
 def test_it_works_on(site: Workshop, count: int) -> None:
     """The kernel sends a hangup, and every word to the terminal is an error from then on."""
-    leader, follower = os.openpty()
-    process = subprocess.Popen(
-        ["setsid", "--ctty", sys.executable, "-m", "queuectl", "worker", "start", "--foreground"]
-        + (["--count", str(count)] if count > 1 else []),
-        env=site.env,
-        cwd=site.work,
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-    )
-    os.close(follower)
-    site._foreground.append(process)
+    several = ["--count", str(count)] if count > 1 else []
+    start = [sys.executable, "-m", "queuectl", "worker", "start", "--foreground", *several]
+    leader, process = site.in_a_terminal(*start)
     wait_until(lambda: len(site.registered()) == count, timeout=60, what="the workers to be ready")
     id = site.enqueue("echo up; while ! test -e go; do sleep 0.02; done")
     site.running(id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import struct
 import subprocess
 import sys
 from functools import cache
@@ -11,12 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from queuectl import system
-from queuectl.core import states
 from queuectl.system import linux
 from queuectl.upkeep.rescuer import rescue
-from tests.conformance.builders import claim, register
-from tests.worker.workshop import Workshop, alive
+from tests.worker.ghosts import harms_no_stranger, left_by_a_ghost
+from tests.worker.workshop import Workshop
 
 SPACE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
 ROOT = Path(__file__).parents[2]
@@ -45,39 +42,13 @@ def test_no_stranger_is_signalled(tmp_path: Path, scene: str) -> None:
 
 def test_numbers_from_another_container_are_not_looked_up(site: Workshop) -> None:
     """It shares our home and our boot; but its numbers mean other processes here."""
-    stranger = subprocess.Popen(["sleep", "60"], process_group=0)
-    try:
-        own = system.identify()
-        assert own is not None
-        own.namespace = "4711"
-        id = site.enqueue("true")
-        store = site.jobs.store
-        ghost = register(
-            store, "ghost", identity=own.encode(), host=system.hostname(), lease_ms=1, session=os.getsid(0)
-        )
-        (job,) = claim(store, worker_id=ghost.id, now=site.jobs.clock.now())
-        (site.home / "run").mkdir(exist_ok=True)
-        (site.home / "run" / "ghost.ledger").write_bytes(struct.pack("<qq", job.seq, stranger.pid))
-        site.serve()
-        assert (site.ended(id).state, site.job(id).lost) == (states.COMPLETED, 1)
-        assert alive(stranger.pid)
-    finally:
-        stranger.kill()
-        stranger.wait()
+    harms_no_stranger(site, namespace="4711", lease_ms=1)
 
 
 @pytest.mark.parametrize("noted", [1, -1, -(2**63), 2**63 - 1, 2**31, 1 << 32])
 def test_a_damaged_ledger_stops_nobody(site: Workshop, noted: int) -> None:
-    own = system.identify()
-    assert own is not None
-    own.start = "1"
-    id = site.enqueue("true")
-    store = site.jobs.store
-    register(store, "ghost", identity=own.encode(), host=system.hostname(), session=os.getsid(0))
-    (job,) = claim(store, worker_id="ghost", now=site.jobs.clock.now())
-    (site.home / "run").mkdir(exist_ok=True)
-    (site.home / "run" / "ghost.ledger").write_bytes(struct.pack("<qq", job.seq, noted))
-    assert rescue(store, site.jobs.settings, site.jobs.clock.now()) == 1
+    id = left_by_a_ghost(site, noted, start="1")
+    assert rescue(site.jobs.store, site.jobs.settings, site.jobs.clock.now()) == 1
     assert site.job(id).lost == 1
 
 

@@ -86,17 +86,7 @@ def test_a_second_signal_means_now(site: Workshop, signum: int) -> None:
 
 
 def test_ctrl_c_in_a_terminal_stops_gently(site: Workshop) -> None:
-    leader, follower = os.openpty()
-    process = subprocess.Popen(
-        ["setsid", "--ctty", sys.executable, "-m", "queuectl", "worker", "start", "--foreground"],
-        env=site.env,
-        cwd=site.work,
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-    )
-    os.close(follower)
-    site._foreground.append(process)
+    leader, process = site.in_a_terminal(sys.executable, "-m", "queuectl", "worker", "start", "--foreground")
     id = site.enqueue(UNTIL_GO)
     site.running(id)
     os.write(leader, b"\x03")
@@ -120,15 +110,8 @@ def test_a_closed_terminal_is_nothing_to_a_worker(site: Workshop) -> None:
 
 
 def test_workers_in_the_background_survive_the_terminal_they_came_from(site: Workshop) -> None:
-    leader, follower = os.openpty()
-    start = subprocess.Popen(
-        ["setsid", "--ctty", "sh", "-c", f"{sys.executable} -m queuectl worker start; cat"],
-        env=site.env,
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-    )
-    os.close(follower)
+    command = f"{sys.executable} -m queuectl worker start; cat"
+    leader, start = site.in_a_terminal("sh", "-c", command)
     seen = b""
     while b"running in the background" not in seen:
         seen += os.read(leader, 4096)

@@ -74,6 +74,21 @@ class Workshop(Site):
         )
         return process
 
+    def in_a_terminal(self, *command: str) -> tuple[int, subprocess.Popen[bytes]]:
+        """A command that a terminal of its own belongs to; the other end of that is ours."""
+        leader, follower = os.openpty()
+        process = subprocess.Popen(
+            ["setsid", "--ctty", *command],
+            env=self.env,
+            cwd=self.work,
+            stdin=follower,
+            stdout=follower,
+            stderr=follower,
+        )
+        os.close(follower)
+        self._foreground.append(process)
+        return leader, process
+
     def registered(self) -> Sequence[Worker]:
         return self.jobs.store.workers()
 

@@ -136,8 +136,8 @@ def _described(name: str, tool: Tool) -> types.Tool:
         annotations=types.ToolAnnotations(
             title=tool.title,
             read_only_hint=not tool.changes,
-            destructive_hint=tool.destroys,
+            destructive_hint=tool.changes,
             idempotent_hint=not tool.changes,
-            open_world_hint=tool.destroys,
+            open_world_hint=tool.changes,
         ),
     )

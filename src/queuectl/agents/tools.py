@@ -27,8 +27,7 @@ class Tool(NamedTuple):
     description: str
     takes: Schema
     gives: Schema
-    changes: bool = False  # it does more than look
-    destroys: bool = False  # it may end what somebody wanted
+    changes: bool = False  # it does more than look: what it runs may do anything, what it ends was wanted
     waits: bool = False  # it may take long
 
 
@@ -44,7 +43,6 @@ TOOLS: dict[str, Tool] = {
         schemas.RUN,
         schemas.GIVES_RUN,
         changes=True,
-        destroys=True,
         waits=True,
     ),
     "enqueue": Tool(
@@ -56,7 +54,6 @@ TOOLS: dict[str, Tool] = {
         schemas.ENQUEUE,
         schemas.GIVES_JOB,
         changes=True,
-        destroys=True,
     ),
     "wait": Tool(
         looking.wait,
@@ -102,7 +99,6 @@ TOOLS: dict[str, Tool] = {
         schemas.CANCEL,
         schemas.GIVES_JOB,
         changes=True,
-        destroys=True,
         waits=True,
     ),
     "retry": Tool(
@@ -112,7 +108,6 @@ TOOLS: dict[str, Tool] = {
         schemas.RETRY,
         schemas.GIVES_JOB,
         changes=True,
-        destroys=True,
     ),
     "status": Tool(
         looking.status,

@@ -15,7 +15,7 @@ from queuectl.errors import QueuectlError, StoreError, StoreReplaced
 from queuectl.failpoints import failpoint
 from queuectl.store.connection import Clash
 from queuectl.store.dialect import Dialect
-from queuectl.store.sqlite_opening import open_file, patiently
+from queuectl.store.sqlite_opening import check_engine, open_file, patiently
 from queuectl.store.tallies import TALLIES, Tally
 
 TYPE_CHECKING = False
@@ -44,10 +44,14 @@ class SqliteConnection:
         self.file = self.shown = file
         self._busy_ms = busy_ms
         self._pid = os.getpid()
+        check_engine()
+        self._connect(create=create)
+
+    def _connect(self, *, create: bool) -> None:
         try:
-            self._db = open_file(file, create=create, busy_ms=busy_ms)
+            self._db = open_file(self.file, create=create, busy_ms=self._busy_ms)
         except apsw.Error as error:
-            raise _translated(error, file) from error
+            raise _translated(error, self.file) from error
         self._inode = self._file_identity()
 
     def be_patient(self, busy_ms: int) -> None:

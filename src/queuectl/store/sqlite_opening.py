@@ -19,7 +19,6 @@ _OLDEST_ENGINE = (3, 51, 3)
 
 
 def open_file(file: str, *, create: bool, busy_ms: int) -> apsw.Connection:
-    check_engine()
     if create:
         create_private(file)
     elif not os.path.exists(file):

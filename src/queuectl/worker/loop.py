@@ -1,22 +1,22 @@
 """The worker's loop: reap -> start -> exchange with the store -> sleep until something happens.
 
-What to claim and when to store results is left to the desk, running commands to the executor.
+What to claim and when to store results is left to the desk, starting and concluding commands to the slots,
+what there is to hear while we sleep to the ears.
 """
 
 from __future__ import annotations
-
-from itertools import islice
 
 from queuectl import doorbell
 from queuectl.core import outcome as kinds
 from queuectl.errors import StoreError, WorkerFenced
 from queuectl.events import emit
 from queuectl.failpoints import failpoint
-from queuectl.system.poller import READABLE, make_poller
 from queuectl.worker.child import NEVER
-from queuectl.worker.executor import Ended, Executor, Shortage, TooLate
+from queuectl.worker.ears import Ears
+from queuectl.worker.executor import Executor
 from queuectl.worker.fence import Fence
 from queuectl.worker.pulse import Pulse
+from queuectl.worker.slots import Slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,16 +24,11 @@ if TYPE_CHECKING:
 
     from queuectl.clock import Clock
     from queuectl.store.api import Store
-    from queuectl.worker.child import Child
     from queuectl.worker.desk import Desk
     from queuectl.worker.heart import Heart
     from queuectl.worker.launcher import Launcher
     from queuectl.worker.membership import Membership
     from queuectl.worker.signals import Signals
-
-_CONCLUDE_WITHIN = 0.02  # seconds
-_CONCLUDE_MOST = 32
-_PREPARE = 2  # commands to have ready before a slot is free
 
 
 class Loop:
@@ -61,16 +56,14 @@ class Loop:
         self._launcher = launcher
         self._clock = clock
         self._join = join
-        self._lifeline = lifeline  # a pipe that ends when our supervisor does
+        self._ears = Ears(store, signals, lifeline=lifeline, heard=self._hear, orphaned=self._orphaned)
         self._interrupted = interrupted  # called at a stop signal instead of stopping
         self._pulse = pulse or Pulse(clock)  # signs of life, for whoever started us
         self._fence = Fence(heart, longest_wait)
-        self._hints: tuple[int, int] | None = None  # the store's own bell, if it has one
         self._stopping: str | None = None  # drain, then now
         self._stop_at = NEVER
         self._handled_stops = 0
         self._over = False
-        self._ended: list[Child] = []  # commands that are over and not looked at yet
         self.ended = False
         self.stop_when_orphaned = False
         self._enter()
@@ -81,11 +74,7 @@ class Loop:
         began = self._clock.monotonic()
         self._me = self._join()
         self._heart.adopt(self._me.id, began)
-        self._poll = make_poller()
-        self._hints = None
-        for fd in (self._signals.fd, self._me.bell.fd, self._lifeline):
-            if fd is not None:
-                self._poll.register(fd, READABLE)
+        self._poll = self._ears.open(self._me.bell)
         self._executor = Executor(
             self._poll,
             self._launcher,
@@ -94,6 +83,15 @@ class Loop:
             self._store.location,
             self._desk.stock,
             self._desk.settings,
+        )
+        self._slots = Slots(
+            self._me.concurrency,
+            executor=self._executor,
+            desk=self._desk,
+            fence=self._fence,
+            launcher=self._launcher,
+            signals=self._signals,
+            clock=self._clock,
         )
         emit("worker.started", worker=self._me.id, slots=self._me.concurrency)
 
@@ -131,13 +129,10 @@ class Loop:
             self._desk.cut_off = not self._heart.ready or self._clock.monotonic() >= self._fence.at
             if self._desk.cut_off and self._executor.untouched():
                 self._fence_ourselves()
-            self._ended += self._executor.on_time()
+            self._slots.on_time()
             self._desk.look_at_the_machine()
-            self._refill()
-            if self._ended and self._is_time_to_conclude():
-                for child in self._ended:
-                    self._report(self._executor.conclude(child))
-                self._ended.clear()
+            self._slots.refill()
+            self._slots.conclude()
             self._deal_with_the_store()
         except WorkerFenced:
             self._fenced()
@@ -146,18 +141,18 @@ class Loop:
         self._heart.running = len(self._executor)
         if not self._heart.running:
             self._launcher.rest()
-        self._prepare()
+        self._slots.prepare()
         return self._pause()
 
     def _deal_with_the_store(self) -> None:
         if self._is_time_for_the_store():
-            self._stop_listening()
+            self._ears.stop_listening()
             self._desk.exchange(len(self._executor), self._me)
         if self._desk.answered:
             self._desk.conclude(self._me)
             if self._desk.cut_off:
                 self._heart.beat_now()  # the store may be back
-            self._start_jobs()
+            self._slots.start()
 
     def _is_time_for_the_store(self) -> bool:
         """Whether to deal with it now: when that is due, and nothing else is ready."""
@@ -169,110 +164,31 @@ class Loop:
         """Commands have to end before our lease does: the store must not hold us up now."""
         return self._desk.cut_off and len(self._executor) > 0
 
-    def _refill(self) -> None:
-        """Fill the slot of each command that has ended; a closer look at it comes later."""
-        if self._signals.child:
-            self._signals.child = False
-            for _ in range(self._me.concurrency):
-                child = self._executor.reap()
-                if child is None:
-                    break
-                self._ended.append(child)
-                self._start_jobs()
-            else:
-                # While we started one, the next may have ended; but others want our attention too.
-                self._signals.child = True
-        self._start_jobs()
-
-    def _is_time_to_conclude(self) -> bool:
-        """Whether to look closer at what has ended. At once, unless more commands stand ready to be started.
-
-        In a flood, short turns that only start the next command keep the slots busy; the rest is done for
-        many at a time.
-        """
-        return (
-            not self._desk.ahead
-            or len(self._ended) >= _CONCLUDE_MOST
-            or self._clock.monotonic() >= self._conclude_at()
-        )
-
-    def _listen(self) -> bool:
-        """Also to the store, if it can tell. After a reconnect that is another descriptor.
-
-        Whether it has told us something already, while the clerk was using it.
-        """
-        source = self._store.hint_source()
-        if source == self._hints:
-            return False
-        self._hints = source
-        if source is None:
-            return False  # the one before was closed and has left by itself
-        self._poll.register(source[0], READABLE)
-        rings = self._store.hints()
-        self._hear(rings)
-        return bool(rings)
-
-    def _stop_listening(self) -> None:
-        """An exchange begins: what can be read from the store's descriptor now is the clerk's."""
-        # A closed one has left by itself; its number may be a command's pipe by now.
-        if self._hints is not None and self._hints == self._store.hint_source():
-            self._poll.unregister(self._hints[0])
-        self._hints = None
-
     def _wait(self, seconds: float) -> None:
         """Until there is something else to do than to put the next command into a slot."""
-        if seconds > 0 and not self._desk.under_way and self._listen():
+        if seconds > 0 and not self._desk.under_way and self._ears.listen():
             seconds = 0
         until = self._clock.monotonic() + seconds
         while True:
             events = self._poll.poll(max(seconds, 0))
             if self._signals.child:
-                self._refill()  # before anything else: a slot must never wait for our sake
-            if self._attend(events) or not self._is_only_filling():
+                self._slots.refill()  # before anything else: a slot must never wait for our sake
+            if self._ears.attend(events, self._executor.on_ready) or not self._is_only_filling():
                 return
             # In a flood of short commands that is all that most of their ends ask for.
-            self._prepare()
-            until = min(until, self._executor.next_time, self._conclude_at())
+            self._slots.prepare()
+            until = min(until, self._executor.next_time, self._slots.conclude_at())
             seconds = until - self._clock.monotonic()
             if seconds <= 0:
                 return
 
-    def _attend(self, events: list[tuple[int, int]]) -> bool:
-        """Hear what there is; whether it was more than a signal."""
-        more = not events
-        for fd, _ in events:
-            if fd == self._signals.fd:
-                self._signals.drain()
-                continue
-            more = True
-            if fd == self._me.bell.fd:
-                self._hear(self._me.bell.heard())
-            elif self._hints is not None and fd == self._hints[0]:
-                self._hear(self._store.hints())
-            elif fd == self._lifeline:
-                self._orphaned()
-            else:
-                self._executor.on_ready(fd)
-        return more
-
     def _is_only_filling(self) -> bool:
         """Whether slots that get free are filled from what we hold, and nobody wants anything else of us."""
-        return bool(
-            self._desk.ahead
-            and len(self._executor) == self._me.concurrency
-            and len(self._ended) < _CONCLUDE_MOST
-            and not (self._signals.child or self._desk.answered or self._is_wanted())
-        )
+        return self._slots.are_only_filled() and not (self._desk.answered or self._is_wanted())
 
     def _is_wanted(self) -> bool:
         """Whether somebody has told us something that `_obey` has not seen."""
         return self._heart.news or self._over or self._signals.stops > self._handled_stops
-
-    def _prepare(self) -> None:
-        self._launcher.prepare(list(islice(self._desk.ahead, _PREPARE)))
-
-    def _conclude_at(self) -> float:
-        return self._ended[0].ended_at + _CONCLUDE_WITHIN if self._ended else NEVER
 
     def _pause(self) -> float:
         if self.ended or self._signals.child:
@@ -280,39 +196,13 @@ class Loop:
         until = min(self._executor.next_time, self._stop_at)
         if not self._must_not_wait():
             until = min(until, self._desk.wake_at())
-        until = min(until, self._conclude_at())
+        until = min(until, self._slots.conclude_at())
         if len(self._executor) and not self._desk.cut_off:
             until = min(until, self._fence.at)
         now = self._clock.monotonic()
         if now >= self._pulse.next_at:
             self._pulse.beat(now, f"{len(self._executor)} of {self._me.concurrency} slot(s) busy")
         return min(until, self._pulse.next_at) - now
-
-    def _report(self, attempt: Ended) -> None:
-        self._desk.pace.learn(attempt.seconds)
-        self._desk.report(attempt.job, attempt.outcome, attempt.index)
-
-    def _start_jobs(self) -> None:
-        desk = self._desk
-        free = self._me.concurrency - len(self._executor)
-        # Looked at anew each time: whoever has slept must not start what may be somebody else's by now.
-        while desk.ahead and free > 0 and desk.not_before <= self._clock.monotonic() < self._fence.at:
-            job = desk.ahead.popleft()
-            try:
-                failed = self._executor.start(job, self._fence.at)
-            except TooLate:
-                desk.ahead.appendleft(job)  # it goes the way of all that we hold
-                return
-            except Shortage as shortage:
-                desk.ahead.appendleft(job)
-                desk.no_room(len(self._executor))
-                emit("worker.shortage", reason=str(shortage))
-                return
-            desk.last_start = self._clock.monotonic()
-            if failed is not None:
-                self._report(failed)
-            else:
-                free -= 1
 
     # --- what others want -----------------------------------------------------------------------------------
 
@@ -379,13 +269,10 @@ class Loop:
         if self._clock.monotonic() >= self._stop_at:
             self._stop_at = NEVER
             self._executor.stop_all(kinds.RELEASED, "stopped with its worker", self._executor.kill_grace)
-        self.ended = not len(self._executor) and not self._ended and not self._desk.unsettled
+        self.ended = self._slots.settled and not self._desk.unsettled
 
     def _orphaned(self) -> None:
         """Our supervisor is gone. In the background we carry on; in the foreground nobody may outlive it."""
-        assert self._lifeline is not None
-        self._poll.unregister(self._lifeline)
-        self._lifeline = None
         emit("worker.orphaned", worker=self._me.id)
         if self.stop_when_orphaned:
             self.stop(now=True)
@@ -415,13 +302,9 @@ class Loop:
         self._executor.stop_all(kinds.LOST, error, 0.0)
         while len(self._executor):
             self._wait(0.02)
-            self._refill()
-            self._ended += self._executor.on_time()
-        for child in self._ended:
-            child.abandon()
-            emit("job.stale", seq=child.job.seq, claim=child.job.claim)
-        self._ended.clear()
-        self._launcher.prepare([])
+            self._slots.refill()
+            self._slots.on_time()
+        self._slots.abandon()
         self._desk.hang_up()
 
     def _leave(self) -> None:

@@ -1,0 +1,41 @@
+"""Workers that are gone, or are elsewhere: what they have left in the store and in their ledger."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+
+from queuectl import system
+from queuectl.core import states
+from tests.conformance.builders import claim, register
+from tests.worker.workshop import Workshop, alive
+
+
+def left_by_a_ghost(site: Workshop, pid: int, *, lease_ms: int = 30_000, **identity: str) -> str:
+    """A job that a worker holds whose identity is ours but for this, and whose ledger names the process."""
+    own = system.identify()
+    assert own is not None
+    for name, value in identity.items():
+        setattr(own, name, value)
+    id = site.enqueue("true")
+    store = site.jobs.store
+    who = {"identity": own.encode(), "host": system.hostname(), "session": os.getsid(0)}
+    register(store, "ghost", lease_ms=lease_ms, **who)
+    (job,) = claim(store, worker_id="ghost", now=site.jobs.clock.now())
+    (site.home / "run").mkdir(exist_ok=True)
+    (site.home / "run" / "ghost.ledger").write_bytes(struct.pack("<qq", job.seq, pid))
+    return id
+
+
+def harms_no_stranger(site: Workshop, *, lease_ms: int, **identity: str) -> None:
+    """A stranger has the number of such a job's command: the job runs again, nobody touches the stranger."""
+    stranger = subprocess.Popen(["sleep", "60"], process_group=0)
+    try:
+        id = left_by_a_ghost(site, stranger.pid, lease_ms=lease_ms, **identity)
+        site.serve()
+        assert (site.ended(id).state, site.job(id).lost) == (states.COMPLETED, 1)
+        assert alive(stranger.pid)
+    finally:
+        stranger.kill()
+        stranger.wait()
