@@ -16,8 +16,8 @@ from queuectl import doorbell, system
 from queuectl.app import count_running, living_workers, workers_at_work
 from queuectl.assembly import WorkerSpec
 from queuectl.core.dealing import spell_queues
-from queuectl.core.pieces import common, read, spell
-from queuectl.errors import NotFound, QueuectlError, Refused
+from queuectl.core.pieces import spell
+from queuectl.errors import NotFound, QueuectlError
 from queuectl.paths import make_private_dir, workers_log
 from queuectl.store.messages import Worker
 from queuectl.upkeep.rescuer import rescue
@@ -41,7 +41,6 @@ __all__ = [
     "launch",
     "on_this_machine",
     "own_words",
-    "refuse_taken",
     "start_background",
     "stop_workers",
     "supervisor_commands",
@@ -77,20 +76,6 @@ def worker_command(location: Location, spec: WorkerSpec) -> list[str]:
 def own_words(shares: Sequence[Pieces]) -> list[list[str]]:
     """What each worker's own command says of the pieces that are its own."""
     return [["--provides", spell(share)] for share in shares] if any(shares) else []
-
-
-def refuse_taken(queue: Queue, provides: Pieces) -> None:
-    """A piece of this machine belongs to one worker: two would hand it out to two jobs."""
-    if not provides:
-        return
-    for worker in on_this_machine(queue.store, living_workers(queue.store)):
-        both = common(provides, read(worker.provides))
-        if both is not None:
-            name, id = both
-            raise Refused(
-                f"{name} {id} belongs to worker {worker.id} already",
-                f"stop that worker, or provide others: {name}=ids:A+B lists them",
-            )
 
 
 def start_background(queue: Queue, shares: Sequence[Pieces], spec: WorkerSpec) -> list[Worker]:

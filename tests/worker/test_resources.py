@@ -350,6 +350,18 @@ def test_the_pieces_of_a_living_worker_are_refused_to_another(site: Workshop) ->
     assert len(site.registered()) == 2
 
 
+def test_of_two_starts_at_the_same_time_one_has_the_piece(site: Workshop) -> None:
+    """The first is held up between its look and its worker's row; the second must not look meanwhile."""
+    slow = {"QUEUECTL_ENABLE_FAILPOINTS": "1", "QUEUECTL_FAILPOINT": "register.before_commit=sleep:1"}
+    first = site.popen("worker", "start", "--provides", "gpu=ids:7", env=slow)
+    wait_until(site.supervisors, what="the first to start its worker")
+    second = site.popen("worker", "start", "--provides", "gpu=ids:7")
+    _, refusal = second.communicate(timeout=60)
+    first.communicate(timeout=60)
+    assert (first.returncode, second.returncode) == (0, 4), refusal
+    assert f"gpu 7 belongs to worker {site.worker().id} already" in refusal
+
+
 def test_scaling_down_spares_those_that_provide(site: Workshop) -> None:
     site.ok("worker", "start")
     site.ok("worker", "scale", "2", "--provides", "gpu=2")

@@ -62,6 +62,8 @@ def start_parser() -> Parser:
 
 
 def _start(words: list[str]) -> int:
+    from queuectl.taking import refuse_taken
+
     options = start_parser().parse_args(words)
     spec = worker_spec(options)
     shares = dealt(options, options.count)
@@ -72,7 +74,7 @@ def _start(words: list[str]) -> int:
         mode = "background" if options.detach else queue.settings.worker_mode
         if not (options.foreground or mode == "foreground"):
             return _start_background(queue, options, spec, shares)
-        _refuse_taken(queue, options)
+        refuse_taken(queue, provided(options))
         location = queue.store.location
         if queue.settings.shutdown:
             queue.set_config("shutdown", None)
@@ -85,19 +87,14 @@ def _warn_root(options: argparse.Namespace) -> None:
         say("warning: as root, workers run every job as root; better give them an account of their own")
 
 
-def _refuse_taken(queue: Queue, options: argparse.Namespace) -> None:
-    from queuectl.fleet import refuse_taken
-
-    refuse_taken(queue, provided(options))
-
-
 def _start_background(
     queue: Queue, options: argparse.Namespace, spec: WorkerSpec, shares: list[Pieces]
 ) -> int:
     from queuectl.fleet import start_background
+    from queuectl.taking import taking
 
-    _refuse_taken(queue, options)
-    workers = start_background(queue, shares, spec)
+    with taking(queue, provided(options)):
+        workers = start_background(queue, shares, spec)
     if options.json:
         print_json([worker_document(worker) for worker in workers])
         return 0
@@ -243,6 +240,7 @@ def _restart(words: list[str]) -> int:
 def _scale(words: list[str]) -> int:
     from queuectl.app import living_workers, workers_at_work
     from queuectl.fleet import on_this_machine, start_background, stop_workers
+    from queuectl.taking import taking
 
     result = build_parser("scale")
     result.add_argument(
@@ -259,8 +257,8 @@ def _scale(words: list[str]) -> int:
         missing = options.count - len(living)
         shares = dealt(options, max(missing, 1))
         if missing > 0:
-            _refuse_taken(queue, options)
-            start_background(queue, shares, spec)
+            with taking(queue, provided(options)):
+                start_background(queue, shares, spec)
         elif missing < 0:
             stop_workers(queue, ids=[worker.id for worker in living[missing:]])
         if options.json:
