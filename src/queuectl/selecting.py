@@ -11,7 +11,7 @@ from queuectl.store.messages import JobFilter
 
 __all__ = ["checked_text", "make_filter", "moment", "parse_states", "possible"]
 
-_MOMENTS = "like 10m, 2h or 3d (ago), '2026-12-01 09:00', 'today 17:00', 9:00 or mon"
+_MOMENTS = "like 10m, 2h or 3d (ago), '2026-12-01 09:00', 'yesterday 17:00', 9:00 or mon"
 
 
 def make_filter(
@@ -84,8 +84,17 @@ def moment(text: str, *, now: int, what: str) -> int:
 
 def _latest(text: str, *, now: int, what: str) -> int:
     """`9:00` and `mon` are the coming ones to the parser; a look back means the last ones."""
+    from queuectl.core.durations import quoted
     from queuectl.core.times import parse_when
 
+    day, _, clock = text.strip().lower().partition(" ")
+    if day == "yesterday" or (day, clock) == ("today", ""):
+        if day == "yesterday":  # by way of noon: a day of 23 or 25 hours cannot lead into another one
+            now = parse_when("today 12:00", now_ms=now) - 86_400_000
+        try:
+            return parse_when(f"today {clock or '0:00'}", now_ms=now, what=what)
+        except InvalidInput:
+            raise InvalidInput(f"{what} {quoted(text)}: not a time in a known form") from None
     found = parse_when(text, now_ms=now, what=what)
     if any(sign in text.lower() for sign in ("-", "+", "in ", "tomorrow")):
         return found

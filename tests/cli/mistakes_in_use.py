@@ -71,6 +71,9 @@ USAGE = [
     used("worker-lease must be at least twice", "config", "set", "worker-lease", "1", hint="", early=False),
     used("unrecognized arguments: 4", "config", "set", "max-retries", "3", "4"),
     used("unsupported database address: mongodb", "--db", "mongodb://x", "list", hint="postgresql://"),
+    used("--format takes a template, and csv is none", "list", "--format", "csv", hint="--json"),
+    used("--format takes a template, and JSON is none", "status", "--format", "JSON", hint="--json"),
+    used("one JSON array are for --file", "enqueue", '[{"command":"x"}]', hint="--file"),
 ]
 
 UNKNOWN = [

@@ -276,6 +276,13 @@ def test_a_file_of_commands_taken_for_a_command_is_noted(
         assert "--lines" not in cli("enqueue", word).err
 
 
+def test_a_shell_line_with_words_behind_it_is_noted(cli: Cli) -> None:
+    note = "note: of several words the first is the program; a shell line is one word"
+    assert note + "\n" in cli("enqueue", "echo hi", "there").err
+    assert note + ". A job for each input: queuectl map\n" in cli("enqueue", "echo {}", ":::", "a").err
+    assert note not in cli("enqueue", "echo", "hi there").err
+
+
 def test_the_echo_of_a_delay_tells_two_units(cli: Cli) -> None:
     assert "(in 1h30m)" in cli("enqueue", "--delay", "90m", "true").err
 

@@ -69,3 +69,16 @@ def test_a_number_alone_is_asked_about_where_somebody_can_answer(
     assert queue.get("old").state == "completed"
     assert "[y/N]" not in terminal("cleanup", "--older-than", "9000").out  # there is none to delete
     assert "✓ 1 job deleted" in terminal("cleanup", "--older-than", "1s").out
+
+
+def test_days_that_were_set_as_seconds_are_asked_about(cli: Cli, terminal: Terminal, queue: Queue) -> None:
+    asked = terminal("config", "set", "keep-dead", "30", keys="n\n")
+    assert asked.code == 1
+    assert "keep-dead = 30 is 30 seconds; days are 30d. Delete jobs that soon? [y/N]" in asked.out
+    assert cli("config", "get", "keep-dead").out == "none\n"
+    assert terminal("config", "set", "keep-dead", "30", keys="y\n").code == 0
+    assert "[y/N]" not in terminal("config", "set", "keep-dead", "30s").out
+    scripted = cli("config", "set", "keep-completed", "30")
+    assert (scripted.code, scripted.out) == (0, "✓ keep-completed = 30\n")
+    assert scripted.err == "note: keep-completed = 30 is that many seconds; days are 30d\n"
+    assert cli("config", "set", "keep-completed", "0").err == ""

@@ -91,6 +91,9 @@ class _Field:
         return self._align(_shown(document.get(self.name))[: self._longest], self._width)
 
 
+_FORMS = ("json", "jsonl", "csv", "tsv", "yaml", "table", "text", "plain", "wide")  # of other tools' --format
+
+
 class Template:
     """A line as somebody wants it."""
 
@@ -101,6 +104,13 @@ class Template:
             few = " ".join(f"{{{name}}}" for name in known[:2])
             raise InvalidInput(
                 "--format: the template is empty", f"name fields, like '{few}'; --json shows which there are"
+            )
+        if text.lower() in _FORMS:
+            raise InvalidInput(
+                f"--format takes a template, and {text} is none",
+                "for JSON: --json; for a table of your own: --format '{id}\\t{state}'"
+                if "id" in known
+                else "for JSON: --json",
             )
         self._parts = [_part(piece, known) for piece in re.finditer(_PIECE, text, re.DOTALL)]
 

@@ -129,6 +129,10 @@ def fields_from_options(options: argparse.Namespace, command: str = "enqueue") -
     if words and "command" in fields:
         raise InvalidInput("both --command and words are given", "give one of the two")
     if len(words) == 1:
+        if words[0].lstrip().startswith("[{"):
+            raise InvalidInput(
+                "several jobs in one JSON array are for --file", "like: --file jobs.json, or - for stdin"
+            )
         fields["command"] = words[0]
     elif words:
         _refuse_torn_json(words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from queuectl.cli.options import look_at_queue, open_queue, parser, subcommand
-from queuectl.cli.output import clean, plural, print_json, print_table, say
+from queuectl.cli.output import clean, confirm, plural, print_json, print_table, say, somebody_is_there
 from queuectl.config import sources
 from queuectl.config.kinds import can_be_run
 from queuectl.config.settings import KEYS
@@ -38,6 +38,7 @@ _EXAMPLES = """
 """
 
 _HEADER = ("KEY", "VALUE", "ORIGIN", "MEANING")
+_AGES = ("keep-completed", "keep-cancelled", "keep-dead")
 _ALIASES = {"show": "list", "ls": "list", "delete": "unset", "rm": "unset"}
 
 
@@ -108,14 +109,29 @@ def _set(words: list[str]) -> int:
         raise InvalidInput(error.message, error.hint) from None
     except UnicodeEncodeError:
         raise InvalidInput(f"the value of {name} is not valid UTF-8", "give plain text") from None
+    if _deletes_soon(key, text) and somebody_is_there() and not confirm(_in_seconds(key, text), yes=False):
+        say("nothing was changed")
+        return 1
     with open_queue(options, mending=True) as queue:
         queue.set_config(key.name, stored)
         value = _in_force(queue, key)
     _report(options, name, key, sources.from_stored(name, stored), value)
+    if _deletes_soon(key, text) and not somebody_is_there():
+        say(f"note: {key.name} = {text.strip()} is that many seconds; days are {text.strip()}d")
     if key.name == "shell" and not can_be_run(stored):
         # Workers on other machines may have it.
         say(f"note: {stored} cannot be run on this machine: no shell line can be started here")
     return 0
+
+
+def _deletes_soon(key: Key, text: str) -> bool:
+    """A number alone is of seconds, here as everywhere. Of 30, the workers would leave nothing to regret."""
+    return key.name in _AGES and text.strip().isdecimal() and int(text) > 0
+
+
+def _in_seconds(key: Key, text: str) -> str:
+    number = text.strip()
+    return f"{key.name} = {number} is {number} seconds; days are {number}d. Delete jobs that soon?"
 
 
 def _assignment(options: argparse.Namespace) -> tuple[str, str]:

@@ -138,6 +138,16 @@ def _note_doubts(job: NewJob, fields: dict[str, object], *, new: bool) -> None:
         note_missing_directory(job.cwd)
     else:
         _note_file(job.command)
+    words = fields.get("argv")
+    if isinstance(words, list):
+        _note_first_word(words)
+
+
+def _note_first_word(words: list[str]) -> None:
+    """Hardly any program has a blank in its name: it is a shell line with words behind it."""
+    if any(c.isspace() for c in words[0]) and not os.path.exists(words[0]):
+        inputs = ". A job for each input: queuectl map" if ":::" in words else ""
+        say(f"note: of several words the first is the program; a shell line is one word{inputs}")
 
 
 def _note_file(command: str) -> None:

@@ -50,7 +50,7 @@ _EXAMPLES = """
   queuectl map --resume nightly --wait --halt soon,fail=10% ./process ::: data/*
 """
 
-_OFTEN_LATE = ("--dry-run", "--json", "--print", "--wait")
+_OFTEN_LATE = ("--dry-run", "--json", "--print", "--queue", "--tag", "--timeout", "--wait")
 
 
 def build_parser() -> Parser:
