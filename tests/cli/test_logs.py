@@ -303,11 +303,14 @@ class TestOfSeveral:
         assert cli("logs", "-", "--stdout", stdin="job2\nother\n").out == "two\nother\n"
         assert cli("logs", "all", "--stdout").out == "one\ntwo\nother\n"
 
-    def test_on_a_terminal_each_has_a_heading(self, terminal: Terminal) -> None:
+    def test_on_a_terminal_each_has_a_heading(self, terminal: Terminal, queue: Queue) -> None:
         shown = terminal("logs", "--tag", "sweep").out
         assert "==> job job1 (completed): ./run 1 <==" in shown
         assert "attempt 1 of job job3 printed nothing there (succeeded)" in shown
         assert "job job4 has not run yet (pending)" in shown
+        queue.enqueue("queuectl status", id="own", tags=["own"])
+        shown = terminal("logs", "--tag", "own", "--db", str(queue.store.location.url), width=200).out
+        assert "==> job own (pending): queuectl status <==" in shown  # a quotation, not a hint of ours
 
     def test_one_that_is_not_there_does_not_stop_the_others(self, cli: Cli) -> None:
         result = cli("logs", "job1", "nobody", "job2", "--stdout")

@@ -115,7 +115,7 @@ def _show(queue: Queue, job: Job, options: argparse.Namespace) -> object:
     # In a pipe stdout is the data of all of them, and a line about each of thousands is too much for stderr.
     headed = is_terminal()
     if headed:
-        say(f"==> job {clean(job.id)} ({job.state}): {clean(job.command)} <==")
+        say(f"==> job {clean(job.id)} ({job.state}): {clean(job.command)} <==", as_it_is=True)
     print_log(queue, job, options, quiet=not headed)
     return None
 
