@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 
-from queuectl.cli.output import clean
+from queuectl.cli.output import clean, print_json
 from queuectl.core.states import ALL
 from queuectl.errors import InvalidInput
 
@@ -140,6 +140,17 @@ def check_format(options: argparse.Namespace) -> None:
 def print_lines(template: Template, documents: Iterable[Mapping[str, object]]) -> None:
     for document in documents:
         print(template.line(document))
+
+
+def print_documents(options: argparse.Namespace, documents: Iterable[Mapping[str, object]]) -> bool:
+    """As JSON or a line for each, if that was asked for; whether it was. Else they are not even made."""
+    if options.json:
+        print_json(list(documents))
+    elif options.format is not None:
+        print_lines(options.format, documents)
+    else:
+        return False
+    return True
 
 
 def _part(piece: re.Match[str], known: tuple[str, ...]) -> str | _Field:

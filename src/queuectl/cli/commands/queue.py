@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from queuectl import queues
-from queuectl.cli.formats import QUEUE, add_format, check_format, print_lines
+from queuectl.cli.formats import QUEUE, add_format, check_format, print_documents
 from queuectl.cli.jobspec import NamingOptions
 from queuectl.cli.options import look_at_queue, open_queue, parser, subcommand
 from queuectl.cli.output import can_redraw, plural, print_json, say
@@ -71,11 +71,9 @@ def _list(words: list[str]) -> int:
     check_format(options)
     with look_at_queue(options) as queue:
         views = queues.overview(queue)
-    if options.json:
-        print_json([view.to_dict() for view in views])
-    elif options.format is not None:
-        print_lines(options.format, (view.to_dict() for view in views))
-    elif views:
+    if print_documents(options, (view.to_dict() for view in views)):
+        return 0
+    if views:
         print_queues(views)
     else:
         say("no queues yet: a job makes its own. Try: queuectl enqueue 'echo hello'")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from queuectl import schedules
-from queuectl.cli.formats import SCHEDULE, add_format, check_format, print_lines
+from queuectl.cli.formats import SCHEDULE, add_format, check_format, print_documents
 from queuectl.cli.jobspec import (
     NamingOptions,
     add_job_options,
@@ -161,11 +161,9 @@ def _list(words: list[str]) -> int:
     check_format(options)
     with look_at_queue(options) as queue:
         found = schedules.every(queue)
-        if options.json:
-            print_json([schedule.to_dict() for schedule in found])
-        elif options.format is not None:
-            print_lines(options.format, (schedule.to_dict() for schedule in found))
-        elif not found:
+        if print_documents(options, (schedule.to_dict() for schedule in found)):
+            return 0
+        if not found:
             say("no schedules")
         else:
             now = queue.clock.now()

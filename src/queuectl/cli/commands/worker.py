@@ -7,7 +7,7 @@ import sys
 
 from queuectl.cli.crashes import tell_of_crashes
 from queuectl.cli.fleetoptions import dealt, fleet_options, provided, worker_options, worker_spec
-from queuectl.cli.formats import WORKER, add_format, check_format, print_lines
+from queuectl.cli.formats import WORKER, add_format, check_format, print_documents
 from queuectl.cli.options import hidden, look_at_queue, open_queue, parser, subcommand
 from queuectl.cli.output import is_terminal, plural, print_json, print_table, say
 from queuectl.cli.selection import number
@@ -279,11 +279,7 @@ def _list(words: list[str]) -> int:
         living = workers_at_work(queue.store)
         now = queue.clock.now()
         tell_of_crashes(queue)
-    if options.json:
-        print_json([worker_document(worker) for worker in living])
-        return 0
-    if options.format is not None:
-        print_lines(options.format, map(worker_document, living))
+    if print_documents(options, map(worker_document, living)):
         return 0
     if not living:
         say("no workers are running. Start one: queuectl worker start")
