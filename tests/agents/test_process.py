@@ -107,6 +107,19 @@ def test_it_runs_only_so_many_jobs_at_a_time_by_itself(site: Site) -> None:
         assert queue.list() == []
 
 
+def test_a_job_ends_with_the_server_also_before_its_process_can_hear_of_it(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python itself has no more than begun when the signal comes."""
+    monkeypatch.setenv("QUEUECTL_HOME", str(site.home))
+    site.ok("enqueue", "--id", "a", "touch ran")
+    processes = runs.Runs()
+    process = processes.start(site.address, "a")
+    processes.close()
+    assert process.returncode is not None
+    assert site.state("a") == "cancelled"
+
+
 def test_the_page_for_agents_is_right() -> None:
     """What it tells to register can be started, and it knows every tool."""
     text = PAGE.read_text()

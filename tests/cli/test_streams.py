@@ -92,6 +92,27 @@ def test_a_closed_stdout_is_no_hindrance(queue: Queue) -> None:
     assert queue.get("job1").state == "pending"
 
 
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("wait -", 0),
+        ("cancel -", 0),
+        ("enqueue --stdin - cat", 0),
+        ("demo --step", 2),
+        ("enqueue --file -", 0),
+        ("map 'echo {}'", 0),
+    ],
+)
+def test_a_closed_stdin_is_an_empty_one(queue: Queue, words: str, code: int) -> None:
+    queue.enqueue("true")
+    command = " ".join(map(_quoted, QUEUECTL))
+    for source in ("<&-", "</dev/null"):
+        done = subprocess.run(
+            ["bash", "-c", f"{command} {words} {source}"], capture_output=True, env=buffered(), check=False
+        )
+        assert (done.returncode, b"internal error" in done.stderr) == (code, False), done
+
+
 def test_data_goes_to_stdout_and_everything_else_to_stderr(cli: Cli) -> None:
     result = cli("enqueue", "--json", "--delay", "1h", '{"command":"true","state":"dead"}')
 

@@ -6,7 +6,9 @@ ends, so do its jobs: whoever wants them to go on without the agent starts a wor
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -14,9 +16,10 @@ import time
 
 from queuectl.agents.acting import store_job
 from queuectl.agents.looking import with_output
-from queuectl.app import serving_workers
+from queuectl.app import open_queue, serving_workers
 from queuectl.core import states
 from queuectl.errors import QueuectlError, Refused
+from queuectl.queue import JobFilter
 from queuectl.running import can_run_here, exit_code
 
 TYPE_CHECKING = False
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from queuectl.core.job import Job
     from queuectl.queue import Queue
 
+_log = logging.getLogger(__name__)
+
 MOST = 8  # jobs that we run at a time
 _END_WITHIN_S = 1.5  # then they go on ending their jobs without us
 
@@ -36,14 +41,14 @@ class Runs:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: list[tuple[subprocess.Popen[bytes], str, str]] = []  # with its store and its job
         self._taken = 0  # places of those that are about to start
         self._closed = False
 
     def reserve(self) -> bool:
         """A place for one more; `start` or `release` gives it back."""
         with self._lock:
-            self._processes = [one for one in self._processes if one.poll() is None]
+            self._processes = [one for one in self._processes if one[0].poll() is None]
             if self._closed or len(self._processes) + self._taken >= MOST:
                 return False
             self._taken += 1
@@ -67,22 +72,33 @@ class Runs:
                 env={**os.environ, "QUEUECTL_DB": url},
                 start_new_session=True,  # a signal to our group is ours to pass on
             )
-            self._processes.append(process)
+            self._processes.append((process, url, id))
             return process
 
     def close(self) -> None:
         """End them; each cancels its job. Nobody starts another one afterwards."""
         with self._lock:
             self._closed = True
-            living = [one for one in self._processes if one.poll() is None]
-        for process in living:
+            living = [one for one in self._processes if one[0].poll() is None]
+        for process, _, _ in living:
             process.terminate()
         deadline = time.monotonic() + _END_WITHIN_S
-        for process in living:
+        for process, url, id in living:
             try:
                 process.wait(max(deadline - time.monotonic(), 0))
             except subprocess.TimeoutExpired:
-                pass  # its job does not listen to TERM; it sees to that by itself
+                continue  # its job does not listen to TERM; it sees to that by itself
+            if process.returncode == -signal.SIGTERM:
+                _cancel(url, id)
+
+
+def _cancel(url: str, id: str) -> None:
+    """The job of a process that had not come so far as to hear of its end: a worker would run it one day."""
+    try:
+        with open_queue(url, create=False) as queue:
+            queue.cancel_matching(JobFilter(ids=(id,)))
+    except QueuectlError as error:
+        _log.warning("job %s could not be cancelled: %s", id, error.message)
 
 
 def run(desk: Desk, asked: dict[str, Any], patience: Patience) -> Answer:

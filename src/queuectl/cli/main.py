@@ -148,7 +148,12 @@ def _unexpected(error: Exception) -> QueuectlError:
 
 
 def _prepare_streams() -> None:
-    """A terminal that cannot show ✓ gets \\u2713, and a closed stdout swallows what is printed."""
+    """A terminal that cannot show ✓ gets \\u2713. A closed stdin is empty, a closed stdout swallows all.
+
+    In this order: each gets its own number, and no file or pipe of ours does.
+    """
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115  # lives as long as we do
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # lives as long as we do
     if sys.stderr is None:
