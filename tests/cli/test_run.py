@@ -59,7 +59,8 @@ def test_json_is_one_document_with_output_and_history(place: Site) -> None:
     assert [attempt["outcome"] for attempt in document["history"]] == ["failed"]
 
 
-def test_ctrl_c_ends_the_job(place: Site) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_timeout_end_the_job(place: Site, how: signal.Signals) -> None:
     place.ok("init")
     with subprocess.Popen(
         [sys.executable, "-m", "queuectl", "run", "--id", "long", "sleep 60"],
@@ -68,7 +69,7 @@ def test_ctrl_c_ends_the_job(place: Site) -> None:
         stderr=subprocess.DEVNULL,
     ) as process:
         wait_until(lambda: _state(place, "long") == "processing", what="the job to run")
-        process.send_signal(signal.SIGINT)
+        process.send_signal(how)
         try:
             assert process.wait(timeout=20) == 130
         finally:

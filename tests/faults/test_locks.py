@@ -224,7 +224,7 @@ def test_all_sessions_are_ended_again_and_again(place: Place) -> None:
     with ThreadPoolExecutor(1) as threads:
         ending = threads.submit(end)
         try:
-            place.settle()
+            place.settle(timeout=90)
         finally:
             over.set()
             ending.result()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from contextlib import nullcontext
 
 from queuectl.app import serving_workers
-from queuectl.cli.interrupts import InterruptsLater
+from queuectl.cli.interrupts import InterruptsLater, TermInterrupts
 from queuectl.cli.jobspec import add_job_options, checked_fields, current_directory, parse_words, with_parents
 from queuectl.cli.logview import LogView
 from queuectl.cli.options import hidden, open_queue, parser
@@ -55,25 +56,31 @@ def main(words: list[str]) -> int:
     options = parse_words(build_parser(), words)
     fields = {} if options.stored else checked_fields(options, "run")
     with open_queue(options) as queue:
-        id = options.stored
-        try:
-            with InterruptsLater():  # what is stored is cancelled, not left to run on
-                id = id or _enqueue(queue, fields, options)
-                stored = queue.get(id)
-                served = bool(serving_workers(queue.store, stored.queue))
-                note_paused(queue, [JobFilter(ids=(id,))])
-                here = not served and can_run_here(stored)
-                if not here:
-                    _note_why_it_waits(stored, served=served)
-            ended = _run_here(queue, stored, options) if here else _follow(queue, id, options)
-        except KeyboardInterrupt:
-            if id is None:
-                raise
-            # Whoever runs a command in a terminal and presses Ctrl+C wants that command to end.
-            say(f"\ncancelling job {id}")
-            ended = _cancel(queue, id)
+        # Who has stored the job cancels it too, if it ends us.
+        with TermInterrupts() if options.stored is None else nullcontext():
+            ended = _until_its_end(queue, fields, options)
         _note_who_waits(queue, ended)
         return _finish(queue, ended, options)
+
+
+def _until_its_end(queue: Queue, fields: dict[str, object], options: argparse.Namespace) -> Job:
+    id = options.stored
+    try:
+        with InterruptsLater():  # what is stored is cancelled, not left to run on
+            id = id or _enqueue(queue, fields, options)
+            stored = queue.get(id)
+            served = bool(serving_workers(queue.store, stored.queue))
+            note_paused(queue, [JobFilter(ids=(id,))])
+            here = not served and can_run_here(stored)
+            if not here:
+                _note_why_it_waits(stored, served=served)
+        return _run_here(queue, stored, options) if here else _follow(queue, id, options)
+    except KeyboardInterrupt:
+        if id is None:
+            raise
+        # Whoever runs a command in a terminal and presses Ctrl+C wants that command to end.
+        say(f"\ncancelling job {id}")
+        return _cancel(queue, id)
 
 
 def _enqueue(queue: Queue, fields: dict[str, object], options: argparse.Namespace) -> str:
