@@ -136,7 +136,7 @@ class TestStats:
             ("3d", "Last 3d: since "),
             ("1w", "Last 1w: since "),
             ("1h 30m", "Last 1h 30m: since "),
-            ("10s", "Last 10s, in steps of 1m: since "),
+            ("70s", "Last 70s, in steps of 1m: since "),  # two minutes: one may just have begun
             ("185m", "Last 185m, in steps of 10m: since "),
             ("50h30m", "Last 50h30m, in steps of 1h: since "),
             ("400d", "Last 400d: since "),
