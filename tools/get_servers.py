@@ -70,6 +70,13 @@ PARTS = (
     Part("zsh", ("zsh",), {"apt-get": "zsh", "dnf": "zsh", "apk": "zsh", "brew": "zsh"}),
     Part("fish", ("fish",), {"apt-get": "fish", "dnf": "fish", "apk": "fish", "brew": "fish"}),
     Part("groff", ("groff",), {"apt-get": "groff", "dnf": "groff-base", "apk": "groff", "brew": "groff"}),
+    # For the service: what systemd thinks of the unit, and logs that are moved away.
+    Part("systemd-analyze", ("systemd-analyze",), {"apt-get": "systemd", "dnf": "systemd"}),
+    Part(
+        "logrotate",
+        ("logrotate",),
+        {"apt-get": "logrotate", "dnf": "logrotate", "apk": "logrotate", "brew": "logrotate"},
+    ),
     Part(
         "Chromium",
         ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),

@@ -45,11 +45,15 @@ def whole_output(queue: Queue, job: Job, *, run: int | None = None) -> Output:
     """Of one attempt, else of that which runs, else of the last that printed anything."""
     attempts = queue.attempts(job)
     run = run or latest_run(queue, job, attempts)
+    return gathered(run, () if run is None else chunks_of(queue, job, attempts, run)[0])
+
+
+def gathered(run: int | None, chunks: Iterable[Chunk]) -> Output:
+    """Both streams, each in one piece."""
     streams = {STDOUT: bytearray(), STDERR: bytearray()}
-    if run is not None:
-        for chunk in chunks_of(queue, job, attempts, run)[0]:
-            if chunk.stream in streams:
-                streams[chunk.stream] += chunk.data
+    for chunk in chunks:
+        if chunk.stream in streams:
+            streams[chunk.stream] += chunk.data
     return Output(run, bytes(streams[STDOUT]), bytes(streams[STDERR]))
 
 

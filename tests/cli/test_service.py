@@ -6,13 +6,13 @@ import os
 import pwd
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Cli, Terminal
+from tests.programs import needed
 
 from queuectl.errors import NotFound, Refused
 from queuectl.queue import Queue
@@ -329,9 +329,7 @@ def test_words_are_quoted_as_systemd_reads_them() -> None:
     "words", [[], ["--harden", "--system", "--run-as", "root", "--db", "mysql://me:x@h/d"]]
 )
 def test_systemd_finds_no_fault_with_it(cli: Cli, machine: Machine, tmp_path: Path, words: list[str]) -> None:
-    analyze = shutil.which("systemd-analyze")
-    if analyze is None:
-        pytest.skip("NO SYSTEMD-ANALYZE HERE")
+    analyze = needed("systemd-analyze")
     odd = tmp_path / "a b%d $HOME"
     odd.mkdir()
     file = tmp_path / "queuectl.service"

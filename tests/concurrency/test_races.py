@@ -18,7 +18,7 @@ from queuectl.core import states
 PROCESSES = 4
 
 
-@pytest.mark.parametrize("seconds", [0.7, pytest.param(15, marks=pytest.mark.proof)])
+@pytest.mark.parametrize("seconds", [1.5, pytest.param(15, marks=pytest.mark.proof)])
 def test_whoever_is_first_wins_and_the_others_change_nothing(place: Place, seconds: float) -> None:
     store: Any = place.open()
     crew = [(somebody, (place, f"w{number}", number, seconds)) for number in range(PROCESSES)]
@@ -29,7 +29,7 @@ def test_whoever_is_first_wins_and_the_others_change_nothing(place: Place, secon
     for account in accounts:
         done.update(account.done)
     assert done["claimed"] > 10, done
-    assert done["cancelled"] + done["asked to end"] + done["removed"] > 0, done
+    assert done["cancelled"] + done["asked to end"] + done["removed"] > 5, done
     store.close()
 
 

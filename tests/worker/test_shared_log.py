@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from queuectl.testing import wait_until
+from tests.programs import needed
 from tests.worker.workshop import Workshop
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
@@ -77,8 +75,7 @@ def test_background_workers_begin_a_new_log_by_themselves(site: Workshop) -> Non
 
 
 def test_workers_follow_when_logrotate_moves_their_log_away(site: Workshop) -> None:
-    if shutil.which("logrotate") is None:
-        pytest.skip("NO LOGROTATE HERE")
+    logrotate = needed("logrotate")
     site.start(count=2)
     site.ended(*[site.enqueue("false", max_retries=0) for _ in range(6)])
     log = site.home / "logs" / "workers.log"
@@ -87,7 +84,7 @@ def test_workers_follow_when_logrotate_moves_their_log_away(site: Workshop) -> N
     (shown,) = re.findall(r"```text\n(\S+workers\.log \{.*?)```", OPERATIONS.read_text(), re.DOTALL)
     recipe.write_text(re.sub(r"^ *su .*\n", "", re.sub(r"^\S+", str(log), shown), flags=re.MULTILINE))
     recipe.chmod(0o600)
-    rotate = ["logrotate", "--force", "--state", str(site.home.parent / "state"), str(recipe)]
+    rotate = [logrotate, "--force", "--state", str(site.home.parent / "state"), str(recipe)]
     subprocess.run(rotate, check=True, capture_output=True)
     assert (log.parent / "workers.log.1").read_text() == before
     assert not log.exists()

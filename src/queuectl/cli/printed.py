@@ -9,7 +9,7 @@ from queuectl import system
 from queuectl.cli.logview import LogView, last_lines
 from queuectl.cli.output import clean, say
 from queuectl.core.chunks import STDERR, STDOUT
-from queuectl.outputs import chunks_of, latest_run, lies_elsewhere, was_cleaned
+from queuectl.outputs import chunks_of, gathered, latest_run, lies_elsewhere, was_cleaned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,19 +94,16 @@ def _runs_elsewhere(queue: Queue, job: Job) -> str | None:
 def log_document(queue: Queue, job: Job, options: argparse.Namespace) -> dict[str, object]:
     attempts = queue.attempts(job)
     run = options.attempt or latest_run(queue, job, attempts)
-    streams = {STDOUT: bytearray(), STDERR: bytearray()}
-    if run is not None:
-        for chunk in wanted(options, chunks_of(queue, job, attempts, run)[0]):
-            if chunk.stream in streams:
-                streams[chunk.stream] += chunk.data
+    chunks = () if run is None else wanted(options, chunks_of(queue, job, attempts, run)[0])
+    output = gathered(run, chunks)
     return {
         "id": job.id,
         "command": job.command,
         "state": job.state,
         "exit_code": job.exit_code,
         "attempt": run,
-        "stdout": streams[STDOUT].decode("utf-8", "replace"),
-        "stderr": streams[STDERR].decode("utf-8", "replace"),
+        "stdout": output.text,
+        "stderr": output.stderr.decode("utf-8", "replace"),
     }
 
 
