@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.crash.checker import CONTRADICTIONS
-from tests.site import Site
+from tests.support.home import Home
 
 from proof.verdict import Verdict
 from queuectl import Queue
@@ -46,23 +46,23 @@ class RunLog:
                 self.late_ends.append(job)
 
 
-def settle(site: Site, *, timeout: float = 60) -> None:
+def settle(home: Home, *, timeout: float = 60) -> None:
     """Until every job has ended."""
-    with site.queue() as queue:
+    with home.queue() as queue:
         wait_until(lambda: queue.store.unfinished(JobFilter()) == 0, timeout=timeout, what="all jobs to end")
 
 
-def examine(site: Site, acknowledged: Collection[str], log: RunLog, *, living: Sequence[int] = ()) -> Verdict:
+def examine(home: Home, acknowledged: Collection[str], log: RunLog, *, living: Sequence[int] = ()) -> Verdict:
     """After all is quiet. `living`: workers that may go on, and whose commands are no orphans."""
     verdict = Verdict(jobs=len(acknowledged))
     verdict.runs = sum(len(tokens) for tokens in log.starts.values())
     verdict.again = verdict.runs - len(log.starts)
     for job in log.late_ends:
         verdict.note("overlapping", f"a run of {job} ended after the next had begun")
-    with site.queue() as queue:
+    with home.queue() as queue:
         _examine_jobs(queue, acknowledged, log, verdict)
         examine_store(queue, verdict)
-    _examine_processes(site, verdict, living)
+    _examine_processes(home, verdict, living)
     return verdict
 
 
@@ -113,8 +113,8 @@ def examine_store(queue: Queue, verdict: Verdict) -> None:
         verdict.note("unsound", f"integrity_check: {said}")
 
 
-def _examine_processes(site: Site, verdict: Verdict, living: Sequence[int]) -> None:
-    ours = set(site.pids())
+def _examine_processes(home: Home, verdict: Verdict, living: Sequence[int]) -> None:
+    ours = set(home.pids())
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
             words = Path("/proc", name, "stat").read_text().rpartition(")")[2].split()

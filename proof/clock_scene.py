@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from tests.site import Site
+from tests.support.home import Home
 
 from proof.checker import LOG, RunLog, examine, recorded
 from proof.verdict import Verdict
@@ -50,10 +50,10 @@ class Scene:
 
     def __init__(self, engine: str, url: str | None, library: Path, directory: Path) -> None:
         self._told = Told(engine)
-        self._site = Site(directory / "home", url=url)
+        self._site = Home(directory / "home", url=url)
         (directory / "other").mkdir()
         # A machine of its own: another home, and on a server nothing in common but that.
-        self._other = Site(directory / "other" / "home", url=url) if url else self._site
+        self._other = Home(directory / "other" / "home", url=url) if url else self._site
         self._clocks = [WallClock(library, directory / name) for name in ("one", "two")]
         self._log = self._site.work / LOG
         self._ids: list[str] = []
@@ -61,14 +61,14 @@ class Scene:
 
     def __enter__(self) -> Self:
         self._site.configure(**_SETTINGS)
-        for site, clock in zip((self._site, self._other), self._clocks, strict=True):
-            site.foreground("--concurrency", "6", env=clock.env)
+        for home, clock in zip((self._site, self._other), self._clocks, strict=True):
+            home.foreground("--concurrency", "6", env=clock.env)
         wait_until(lambda: len(self._site.workers()) == 2, timeout=_LONGEST, what="both workers to be ready")
         return self
 
     def __exit__(self, *error: object) -> None:
-        for site in {self._site, self._other}:
-            site.close()
+        for home in {self._site, self._other}:
+            home.close()
 
     # --- what is done -----------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
-from tests.engines import ENGINES, fresh_store
+from tests.support.engines import ENGINES, fresh_store
 
 from proof.clock_scene import BACK_OFF, TIMEOUT, Scene, Told
 from proof.verdict import Part

@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 
 import apsw
-from tests.site import Site
+from tests.support.home import Home
 
 from proof.checker import LOG, RunLog, examine, examine_store, settle
 from proof.power_clients import ACKNOWLEDGED, HEARD, printed
@@ -44,8 +44,8 @@ class Era:
         self._name = name
         self.notes = root / name
         self.notes.mkdir()
-        self.site = Site(disk.place / name)
-        self.site.work = self.notes
+        self.home = Home(disk.place / name)
+        self.home.work = self.notes
         self._log = self.notes / LOG
         self.acknowledged: list[str] = []
         self.heard: list[str] = []
@@ -62,7 +62,7 @@ class Era:
         with open(self.notes / "errors", "ab") as errors:
             process = subprocess.Popen(
                 [sys.executable, "-m", *words],
-                env={**self.site.env, "PYTHONPATH": str(Path(__file__).parent.parent)},
+                env={**self.home.env, "PYTHONPATH": str(Path(__file__).parent.parent)},
                 cwd=self.notes,
                 stdin=subprocess.DEVNULL,
                 stdout=errors,
@@ -72,14 +72,14 @@ class Era:
 
     def stop(self) -> None:
         """As the power failure does: all at once."""
-        self.site.close()
+        self.home.close()
         for process in self._processes:
             process.wait()
         self._processes.clear()
 
     def start_clients(self) -> None:
         name = f"{self._name}-{self._cuts}"
-        self._start("proof.power_clients", self.site.address, str(self.notes), name)
+        self._start("proof.power_clients", self.home.address, str(self.notes), name)
 
     def start_worker(self) -> None:
         count = self._random.choice(("1", "1", "2"))
@@ -149,7 +149,7 @@ class Era:
 
     def _look(self) -> None:
         """Nobody has done anything to the store by hand; it is opened as always."""
-        with self.site.queue() as queue:
+        with self.home.queue() as queue:
             examine_store(queue, self.verdict)
             found = _states(queue)
             for id in self.acknowledged:
@@ -177,13 +177,13 @@ class Era:
     def finish(self) -> Verdict:
         """All that is stored is run; nobody fails any more."""
         self.start_worker()
-        settle(self.site, timeout=_LIMIT * 2)
+        settle(self.home, timeout=_LIMIT * 2)
         self.stop()
-        with self.site.queue() as queue:
+        with self.home.queue() as queue:
             for id, state in _states(queue).items():
                 if state == states.COMPLETED:
                     self._look_at_output(queue, id)
-        self.verdict.add(examine(self.site, self.acknowledged, RunLog(self._log)))
+        self.verdict.add(examine(self.home, self.acknowledged, RunLog(self._log)))
         return self.verdict
 
 
@@ -195,11 +195,11 @@ def _states(queue: Queue) -> dict[str, str]:
 def control(disk: Disk, root: Path) -> tuple[int, int]:
     """With `durability = normal` some must be lost, or all of this shows nothing: how many, of how many."""
     era = Era(disk, root, "control", Random(0))
-    era.site.configure(durability="normal")
+    era.home.configure(durability="normal")
     era.start_clients()
     wait_until(lambda: len(era.noted(ACKNOWLEDGED)) >= 50, timeout=_LIMIT, what="jobs to be acknowledged")
     era.cut()
-    with era.site.queue() as queue:
+    with era.home.queue() as queue:
         found = _states(queue)
     return sum(id not in found for id in era.acknowledged), len(era.acknowledged)
 

@@ -7,8 +7,8 @@ import multiprocessing
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 
-from tests.network.machines import why_not
-from tests.servers.binaries import installed
+from tests.support.machines import why_not
+from tests.support.servers.binaries import installed
 
 from proof.recovery_scenes import GRACE, SCENES, Times
 from proof.verdict import Part

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.faults.place import Place
-from tests.network.machines import Machine, Net
-from tests.servers import PrivatePostgres
-from tests.site import Site
+from tests.support.home import Home
+from tests.support.machines import Machine, Net
+from tests.support.servers import PrivatePostgres
+from tests.support.shared_queue import Place
 
 from queuectl.testing import wait_until
 
@@ -42,13 +42,13 @@ def worker_killed(samples: int) -> Times:
     for name, count in (("worker killed, another beside it", 2), ("only worker killed", 1)):
         times[name] = []
         for _ in range(samples):
-            with _site() as site:
-                site.start(count=count)
-                _put(site, "job", HANGS_ONCE)
-                _started(site.work, "job", 1)
+            with _site() as home:
+                home.start(count=count)
+                _put(home, "job", HANGS_ONCE)
+                _started(home.work, "job", 1)
                 began = time.time()
-                os.kill(_owner(site, "job"), signal.SIGKILL)
-                times[name].append(_started(site.work, "job", 2) - began)
+                os.kill(_owner(home, "job"), signal.SIGKILL)
+                times[name].append(_started(home.work, "job", 2) - began)
     return times
 
 
@@ -56,34 +56,34 @@ def all_killed(samples: int) -> Times:
     """kill -9 of the supervisor and its workers, then a start: counted from that command on."""
     times: list[float] = []
     for _ in range(samples):
-        with _site() as site:
-            site.start()
-            _put(site, "job", HANGS_ONCE)
-            _started(site.work, "job", 1)
-            for pid in site.supervisors() + site.workers():
+        with _site() as home:
+            home.start()
+            _put(home, "job", HANGS_ONCE)
+            _started(home.work, "job", 1)
+            for pid in home.supervisors() + home.workers():
                 os.kill(pid, signal.SIGKILL)
             began = time.time()
-            site.start()
-            times.append(_started(site.work, "job", 2) - began)
+            home.start()
+            times.append(_started(home.work, "job", 2) - began)
     return {"all killed, from the next start on": times}
 
 
 def cancelled(samples: int) -> Times:
     """From the request until no process of the job is left."""
     times: Times = {"cancel, TERM obeyed": [], "cancel, TERM ignored": []}
-    with _site() as site:
-        site.configure(**{"kill-grace": str(GRACE)})
-        site.start()
+    with _site() as home:
+        home.configure(**{"kill-grace": str(GRACE)})
+        home.start()
         for number in range(samples):
             for name, command in (("cancel, TERM obeyed", OBEYS), ("cancel, TERM ignored", IGNORES)):
                 id = f"{name.split()[-1]}{number}"
-                _put(site, id, command)
-                _started(site.work, id, 1)
-                with site.queue() as queue:
-                    wait_until(lambda: len(_of_jobs(site)) >= 4, timeout=_PATIENCE, what="the tree")
+                _put(home, id, command)
+                _started(home.work, id, 1)
+                with home.queue() as queue:
+                    wait_until(lambda: len(_of_jobs(home)) >= 4, timeout=_PATIENCE, what="the tree")
                     began = time.monotonic()
                     queue.cancel(id)
-                    wait_until(lambda: not _of_jobs(site), timeout=_PATIENCE, what="the tree to be gone")
+                    wait_until(lambda: not _of_jobs(home), timeout=_PATIENCE, what="the tree to be gone")
                     times[name].append(time.monotonic() - began)
     return times
 
@@ -119,16 +119,16 @@ def machine_back(samples: int) -> Times:
     times: list[float] = []
     with Net() as net:
         for _ in range(samples):
-            with _site() as site:
-                _put(site, "job", HANGS_ONCE)
+            with _site() as home:
+                _put(home, "job", HANGS_ONCE)
                 machine = net.machine("a")
-                _work_on(machine, site)
-                _started(site.work, "job", 1)
+                _work_on(machine, home)
+                _started(home.work, "job", 1)
                 machine.close()
                 again = net.machine("a")
                 began = time.time()
-                _work_on(again, site)
-                times.append(_started(site.work, "job", 2) - began)
+                _work_on(again, home)
+                times.append(_started(home.work, "job", 2) - began)
                 again.close()
     return {"machine back, from the start of its worker on": times}
 
@@ -167,18 +167,18 @@ def _directory() -> Iterator[Path]:
 
 
 @contextmanager
-def _site() -> Iterator[Site]:
+def _site() -> Iterator[Home]:
     with _directory() as directory:
-        site = Site(directory / "home")
+        home = Home(directory / "home")
         try:
-            yield site
+            yield home
         finally:
-            site.close()
+            home.close()
 
 
-def _put(site: Site, id: str, command: str) -> None:
-    with site.queue() as queue:
-        queue.enqueue_many([{"id": id, "command": command, "cwd": str(site.work)}])
+def _put(home: Home, id: str, command: str) -> None:
+    with home.queue() as queue:
+        queue.enqueue_many([{"id": id, "command": command, "cwd": str(home.work)}])
 
 
 def _started(work: Path, id: str, attempt: int) -> float:
@@ -194,16 +194,16 @@ def _started(work: Path, id: str, attempt: int) -> float:
     return when
 
 
-def _owner(site: Site, id: str) -> int:
-    with site.queue() as queue:
+def _owner(home: Home, id: str) -> int:
+    with home.queue() as queue:
         owner = queue.get(id).worker_id
         return next(worker.pid for worker in queue.store.workers() if worker.id == owner)
 
 
-def _of_jobs(site: Site) -> list[int]:
+def _of_jobs(home: Home) -> list[int]:
     """The living processes of its jobs."""
     found = []
-    for pid in site.pids():
+    for pid in home.pids():
         try:
             if b"QUEUECTL_ATTEMPT_TOKEN=" in Path("/proc", str(pid), "environ").read_bytes():
                 found.append(pid)
@@ -212,11 +212,11 @@ def _of_jobs(site: Site) -> list[int]:
     return found
 
 
-def _work_on(machine: Machine, site: Site) -> None:
+def _work_on(machine: Machine, home: Home) -> None:
     machine.popen(
         [sys.executable, "-m", "queuectl", "worker", "start", "--foreground"],
-        env=site.env,
-        cwd=site.work,
+        env=home.env,
+        cwd=home.work,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

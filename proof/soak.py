@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from tests.site import Site
-from tests.stillness import is_running
-from tests.web.server import Server
+from tests.support.dashboard import Server
+from tests.support.home import Home
+from tests.support.processes import is_running
 
 from proof.checker import LOG, RunLog, examine, recorded, settle
 from proof.soak_samples import Sampler
@@ -76,7 +76,7 @@ QUICK = Plan(
 class Scene:
     """One installation at work, and who looks at it."""
 
-    site: Site
+    home: Home
     log: Path
     queue: Queue
     server: Server
@@ -96,7 +96,7 @@ def soak(plan: Plan, *, least_fired: float) -> Part:
         _work(scene, plan)
         share = scene.sampler.share_of_a_core() + time.process_time() / plan.seconds
         _end(scene)
-        part.verdict = examine(scene.site, scene.acknowledged, RunLog(scene.log))
+        part.verdict = examine(scene.home, scene.acknowledged, RunLog(scene.log))
         part.row(
             "minutes of everyday work", f"{plan.seconds / 60:.1f}, of them {plan.warm_up / 60:.1f} of warm-up"
         )
@@ -154,40 +154,40 @@ def _count(queue: Queue, sql: str) -> int:
 @contextmanager
 def _scene(plan: Plan) -> Iterator[Scene]:
     with tempfile.TemporaryDirectory() as directory:
-        site = Site(Path(directory) / "home")
-        log = site.work / LOG
+        home = Home(Path(directory) / "home")
+        log = home.work / LOG
         try:
-            site.configure(backoff_strategy="fixed", job_retry_delay="1s")
-            site.start(count=WORKERS, concurrency=2)
-            with site.queue() as queue, _followed(site, queue) as follower:
-                site.ok("schedule", "add", "tick", "@every 1s", "--overlap", "allow", "--", "true")
-                server = Server(site)
+            home.configure(backoff_strategy="fixed", job_retry_delay="1s")
+            home.start(count=WORKERS, concurrency=2)
+            with home.queue() as queue, _followed(home, queue) as follower:
+                home.ok("schedule", "add", "tick", "@every 1s", "--overlap", "allow", "--", "true")
+                server = Server(home)
                 processes = {
-                    "worker": site.workers(),
-                    "supervisor": site.supervisors(),
+                    "worker": home.workers(),
+                    "supervisor": home.supervisors(),
                     "dashboard": [server.process.pid],
                     "follower of output": [follower.pid],
                 }
-                wal = site.home / "queue.db-wal"
-                yield Scene(site, log, queue, server, Sampler(processes, wal, warm_up=plan.warm_up))
+                wal = home.path / "queue.db-wal"
+                yield Scene(home, log, queue, server, Sampler(processes, wal, warm_up=plan.warm_up))
         finally:
-            site.close()
+            home.close()
 
 
 @contextmanager
-def _followed(site: Site, queue: Queue) -> Iterator[subprocess.Popen[bytes]]:
+def _followed(home: Home, queue: Queue) -> Iterator[subprocess.Popen[bytes]]:
     """`logs -f` of a job that goes on until the end."""
-    queue.enqueue(CHATS, id="chat", cwd=str(site.work))
-    with open(site.work / "followed", "wb") as file:
+    queue.enqueue(CHATS, id="chat", cwd=str(home.work))
+    with open(home.work / "followed", "wb") as file:
         follower = subprocess.Popen(
             [sys.executable, "-m", "queuectl", "logs", "-f", "chat"],
-            env=site.env,
-            cwd=site.work,
+            env=home.env,
+            cwd=home.work,
             stdin=subprocess.DEVNULL,
             stdout=file,
         )
     try:
-        wait_until(lambda: (site.work / "followed").stat().st_size, timeout=60, what="output to follow")
+        wait_until(lambda: (home.work / "followed").stat().st_size, timeout=60, what="output to follow")
         yield follower
     finally:
         follower.kill()
@@ -219,7 +219,7 @@ def _enqueue(scene: Scene) -> None:
     command = f"{recorded('echo done', scene.log)}; {ending}"
     try:
         scene.queue.enqueue_many(
-            [{"id": id, "command": command, "cwd": str(scene.site.work)}], if_exists="skip"
+            [{"id": id, "command": command, "cwd": str(scene.home.work)}], if_exists="skip"
         )
     except StoreError as error:  # the next time the same again
         scene.refused.append(str(error))
@@ -238,11 +238,11 @@ def _ask(scene: Scene, client: httpx.Client) -> None:
 
 def _end(scene: Scene) -> None:
     """Everything by its own means, so that what is left over is a fault."""
-    site = scene.site
-    site.ok("schedule", "rm", "tick")
-    (site.work / "enough").touch()
-    settle(site)
+    home = scene.home
+    home.ok("schedule", "rm", "tick")
+    (home.work / "enough").touch()
+    settle(home)
     scene.server.stop(timeout=30)
-    site.ok("worker", "stop")
+    home.ok("worker", "stop")
     scene.acknowledged.append("chat")
-    wait_until(lambda: not any(map(is_running, site.pids())), timeout=60, what="all processes to end")
+    wait_until(lambda: not any(map(is_running, home.pids())), timeout=60, what="all processes to end")

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.site import Site
+from tests.support.home import Home
 
 from proof.checker import LOG, RunLog, examine, recorded
 from proof.verdict import Verdict
@@ -124,43 +124,43 @@ class Life:
         self._models = {(False, False): None, **{(True, job): self._model(job) for job in (False, True)}}
 
     def _model(self, job: bool) -> Path:
-        site = _site(self._root / f"model-{job:d}")
-        site.ok("init")
+        home = _site(self._root / f"model-{job:d}")
+        home.ok("init")
         if job:
-            site.ok(*_filled(_ENQUEUE))
-        return site.home
+            home.ok(*_filled(_ENQUEUE))
+        return home.path
 
-    def site(self, fault: Fault) -> Site:
+    def home(self, fault: Fault) -> Home:
         name = f"{fault.stage.name}-{fault.call}-{fault.what}-{fault.number}".replace(" ", "-")
-        site = _site(self._root / name)
+        home = _site(self._root / name)
         model = self._models[fault.stage.store, fault.stage.job]
         if model is not None:
-            shutil.copytree(model, site.home)
-        return site
+            shutil.copytree(model, home.path)
+        return home
 
     def suffer(self, fault: Fault) -> Result:
         """Run the command with the fault; then let others finish, undisturbed, and look."""
-        site = self.site(fault)
+        home = self.home(fault)
         try:
-            told = _traced(site, fault)
-            told.stored = not fault.stage.job and _state(site) is not None
-            verdict = _finish(site, acknowledged=fault.stage.job or told.acknowledged)
-            run = Path(site.location.run_dir)
+            told = _traced(home, fault)
+            told.stored = not fault.stage.job and _state(home) is not None
+            verdict = _finish(home, acknowledged=fault.stage.job or told.acknowledged)
+            run = Path(home.location.run_dir)
             # What the disk does not let us delete stays; after a kill it is the next worker that tidies up.
             if fault.what != KILL and fault.call != "unlink" and run.exists():
                 told.litter = sorted(os.listdir(run))
         finally:
-            site.close()
-        shutil.rmtree(site.home.parent)
+            home.close()
+        shutil.rmtree(home.path.parent)
         return Result(fault, told, verdict)
 
 
-def _site(root: Path) -> Site:
+def _site(root: Path) -> Home:
     root.mkdir()
-    site = Site(root / "home")
-    site.env["PYTHONDONTWRITEBYTECODE"] = "1"  # what Python caches is not of the job's life
-    site.env["QUEUECTL_BACKOFF_MAX"] = "100ms"
-    return site
+    home = Home(root / "home")
+    home.env["PYTHONDONTWRITEBYTECODE"] = "1"  # what Python caches is not of the job's life
+    home.env["QUEUECTL_BACKOFF_MAX"] = "100ms"
+    return home
 
 
 def _filled(words: tuple[str, ...]) -> list[str]:
@@ -172,9 +172,9 @@ def _filled(words: tuple[str, ...]) -> list[str]:
 def usual_calls(life: Life, stage: Stage) -> Counter[str]:
     """How many of each kind a command makes when nothing is in its way; those of its busiest thread."""
     nothing = Fault(stage, ",".join(CALLS), NOTHING, 0)
-    site = life.site(nothing)
-    trace = site.home.parent / "trace"
-    _under_strace(site, nothing, trace)
+    home = life.home(nothing)
+    trace = home.path.parent / "trace"
+    _under_strace(home, nothing, trace)
     threads: dict[str, Counter[str]] = defaultdict(Counter)
     for line in trace.read_text(errors="replace").splitlines():
         thread, _, call = line.partition(" ")
@@ -182,15 +182,15 @@ def usual_calls(life: Life, stage: Stage) -> Counter[str]:
     return Counter({call: most for call in CALLS if (most := max(each[call] for each in threads.values()))})
 
 
-def _under_strace(site: Site, fault: Fault, trace: Path) -> subprocess.CompletedProcess[str]:
+def _under_strace(home: Home, fault: Fault, trace: Path) -> subprocess.CompletedProcess[str]:
     rule = _RULES[fault.what]
     return subprocess.run(
         # -b: commands of jobs are none of ours.
         ["strace", "-f", "-b", "execve", "-qq", "-o", str(trace), "-e", f"trace={fault.call}"]
         + (["-e", f"inject={fault.call}:{rule}:when={fault.number}"] if rule else [])
         + [sys.executable, "-m", "queuectl", *_filled(fault.stage.words)],
-        env=site.env,
-        cwd=site.work,
+        env=home.env,
+        cwd=home.work,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -199,9 +199,9 @@ def _under_strace(site: Site, fault: Fault, trace: Path) -> subprocess.Completed
     )
 
 
-def _traced(site: Site, fault: Fault) -> Told:
-    trace = site.home.parent / "trace"
-    process = _under_strace(site, fault, trace)
+def _traced(home: Home, fault: Fault) -> Told:
+    trace = home.path.parent / "trace"
+    process = _under_strace(home, fault, trace)
     lines = [line.partition(" ")[2].strip() for line in trace.read_text(errors="replace").splitlines()]
     blamed = [line for line in lines if line.endswith("(INJECTED)")]
     killed = "+++ killed by SIGKILL +++" in lines
@@ -209,25 +209,25 @@ def _traced(site: Site, fault: Fault) -> Told:
     return Told(bool(blamed) or killed, killed, process.returncode, *said, blamed)
 
 
-def _finish(site: Site, *, acknowledged: bool) -> Verdict:
+def _finish(home: Home, *, acknowledged: bool) -> Verdict:
     """What is not there may be brought in again; what is there is done by a worker that nobody disturbs."""
     verdict = Verdict()
-    state = _state(site)
+    state = _state(home)
     if state is None and not acknowledged:
-        site.ok(*_filled(_ENQUEUE))
-        state = _state(site)
+        home.ok(*_filled(_ENQUEUE))
+        state = _state(home)
     if state is not None and state not in states.TERMINAL:
-        ended = site.q(*_WORKER, timeout=_LIMIT)
+        ended = home.q(*_WORKER, timeout=_LIMIT)
         if ended.returncode or "Traceback" in ended.stderr:
             verdict.note("stuck", f"the next worker ended with {ended.returncode}: {ended.stderr[-300:]}")
-    verdict.add(examine(site, [JOB], RunLog(site.work / LOG)))
+    verdict.add(examine(home, [JOB], RunLog(home.work / LOG)))
     return verdict
 
 
-def _state(site: Site) -> str | None:
-    if not os.path.exists(site.address):
+def _state(home: Home) -> str | None:
+    if not os.path.exists(home.address):
         return None
     try:
-        return site.state(JOB)
+        return home.state(JOB)
     except NotFound:
         return None

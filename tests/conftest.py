@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.counts import check_counts
-from tests.site import Site
+from tests.support.counts import check_counts
+from tests.support.home import Home
 from tests.tiers import mark_long
 
 
@@ -39,9 +39,9 @@ def store_url() -> str | None:
 
 
 @pytest.fixture
-def site(tmp_path: Path, store_url: str | None) -> Iterator[Site]:
+def home(tmp_path: Path, store_url: str | None) -> Iterator[Home]:
     """A private installation; everything it started is gone afterwards."""
-    it = Site(tmp_path / "home", url=store_url)
+    it = Home(tmp_path / "home", url=store_url)
     yield it
     it.close()
     check_counts(it.location)

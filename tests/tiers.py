@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from tests.engines import SERVERS
+from tests.support.engines import SERVERS
 
 _LEFT_OUT = {
     **dict.fromkeys(("concurrency", "crash", "faults", "shared", "transfer"), frozenset({"mysql"})),

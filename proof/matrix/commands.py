@@ -24,7 +24,7 @@ def cancel(stage: Stage) -> None:
     ids = stage.put(3)
     words = ("cancel", "--all", "--yes")
     stage.fires_in(*words)
-    with stage.site.queue() as queue:
+    with stage.home.queue() as queue:
         found = {queue.get(id).state for id in ids}
     if len(found) != 1:
         stage.extra.append(f"some are cancelled and some are not: {found}")
@@ -45,11 +45,11 @@ def cancel_with_dependents(stage: Stage) -> None:
 def stop_workers(stage: Stage) -> None:
     stage.put(2)
     supervisor = stage.supervise(armed=False)
-    wait_until(stage.site.workers, timeout=60, what="the worker")
+    wait_until(stage.home.workers, timeout=60, what="the worker")
     stage.fires_in("worker", "stop")
     stage.succeed("worker", "stop")
     supervisor.wait(60)
-    if stage.site.workers() or stage.site.pids():
+    if stage.home.workers() or stage.home.pids():
         stage.extra.append("a worker is left after the second stop")
     stage.run_dry()
 
@@ -59,11 +59,11 @@ def set_something(stage: Stage) -> None:
     stage.put(1)
     words = ("config", "set", "max-retries", str(10 + stage.number))
     stage.fires_in(*words)
-    with stage.site.queue() as queue:
+    with stage.home.queue() as queue:
         if queue.settings.max_retries not in (3, 9 + stage.number, 10 + stage.number):
             stage.extra.append(f"max-retries is {queue.settings.max_retries}")
     stage.succeed(*words)
-    with stage.site.queue() as queue:
+    with stage.home.queue() as queue:
         if queue.settings.max_retries != 10 + stage.number:
             stage.extra.append("a setting was not stored")
     stage.run_dry()
@@ -74,7 +74,7 @@ def set_a_rule(stage: Stage) -> None:
     words = ("queue", "set", "mail", "--concurrency", str(10 + stage.number))
     stage.fires_in(*words)
     stage.succeed(*words)
-    if rule(stage.site)[0] != 10 + stage.number:
+    if rule(stage.home)[0] != 10 + stage.number:
         stage.extra.append("a rule was not stored")
     stage.run_dry()
 

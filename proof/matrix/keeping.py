@@ -50,7 +50,7 @@ def trim(stage: Stage) -> None:
 
 def unlearn(stage: Stage) -> None:
     stage.put(1)
-    with stage.site.queue() as queue:
+    with stage.home.queue() as queue:
         queue.store.history().measured(
             [("mail", "run ms", 5)], queue.clock.now(), {(f"c{n}", 20): 1 for n in range(5)}
         )
@@ -59,6 +59,6 @@ def unlearn(stage: Stage) -> None:
 
 
 def _dies_and_is_repeated(stage: Stage, code: str) -> None:
-    words = [sys.executable, "-c", code, stage.site.address]
+    words = [sys.executable, "-c", code, stage.home.address]
     stage.fires(stage.execute(words, armed=True))
     stage.execute(words).wait(PATIENCE)

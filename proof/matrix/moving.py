@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.migration.places import first_database
-from tests.site import Site
+from tests.support.home import Home
 
 from proof.matrix.stage import PATIENCE, Stage
 
@@ -25,8 +25,8 @@ def make(stage: Stage) -> None:
 
 def bring_up_to_date(stage: Stage) -> None:
     """A file that the first version has made, with jobs in it."""
-    stage.site.home.mkdir(mode=0o700)
-    first_database(stage.site.home / "queue.db", jobs=5)
+    stage.home.path.mkdir(mode=0o700)
+    first_database(stage.home.path / "queue.db", jobs=5)
     stage.acknowledged += [f"j{n}" for n in range(5)]
     stage.fires_in("list")
     stage.succeed("list")
@@ -36,7 +36,7 @@ def bring_up_to_date(stage: Stage) -> None:
 def copy(stage: Stage) -> None:
     """From a file to the engine's store; the jobs run there."""
     source = _source(stage)
-    words = ("--db", source, "copy", "--to", stage.site.address)
+    words = ("--db", source, "copy", "--to", stage.home.address)
     stage.fires_in(*words)
     stage.repeat(*words)
     stage.run_dry()
@@ -44,9 +44,9 @@ def copy(stage: Stage) -> None:
 
 def copy_anew(stage: Stage) -> None:
     source = _source(stage)
-    words = ("--db", source, "copy", "--to", stage.site.address)
+    words = ("--db", source, "copy", "--to", stage.home.address)
     env = {"QUEUECTL_ENABLE_FAILPOINTS": "1", "QUEUECTL_FAILPOINT": "copy.chunk=kill9"}
-    stage.site.q(*words, env=env, timeout=PATIENCE)
+    stage.home.q(*words, env=env, timeout=PATIENCE)
     stage.fires_in(*words, "--restart")
     stage.repeat(*words, "--restart")
     stage.run_dry()
@@ -62,11 +62,11 @@ def load(stage: Stage) -> None:
 
 def _source(stage: Stage) -> str:
     """Another store with this round's jobs in it."""
-    place: Path = stage.site.work / "source"
+    place: Path = stage.home.work / "source"
     place.mkdir()
-    theirs, stage.site = stage.site, Site(place / "home")
+    theirs, stage.home = stage.home, Home(place / "home")
     try:
         stage.put(3)
-        return stage.site.address
+        return stage.home.address
     finally:
-        stage.site = theirs
+        stage.home = theirs

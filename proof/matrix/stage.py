@@ -14,9 +14,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.engines import fresh_store
-from tests.site import Site
-from tests.stillness import is_stopped
+from tests.support.engines import fresh_store
+from tests.support.home import Home
+from tests.support.processes import is_stopped
 
 from proof.checker import RunLog, examine, recorded
 from proof.verdict import Verdict
@@ -40,14 +40,14 @@ class Stage:
         self.extra: list[str] = []  # what a scene has found wrong by itself
         self._directory = Path(tempfile.mkdtemp(prefix="queuectl-matrix-"))
         self._places = fresh_store(engine)
-        self.site = Site(self._directory / "home", url=self._places.__enter__())
+        self.home = Home(self._directory / "home", url=self._places.__enter__())
         self._started: list[subprocess.Popen[bytes]] = []
         self._survivor: subprocess.Popen[bytes] | None = None
-        self.fuse = self.site.work / "fired"
+        self.fuse = self.home.work / "fired"
         self.acknowledged: list[str] = []
 
     def close(self) -> None:
-        self.site.close()
+        self.home.close()
         for process in self._started:
             process.wait(PATIENCE)
         self._places.__exit__(None, None, None)
@@ -71,14 +71,14 @@ class Stage:
         }
 
     def file(self, name: str) -> Path:
-        return self.site.work / f"{name}{self.number}"
+        return self.home.work / f"{name}{self.number}"
 
     def put(self, count: int, command: str = "true", **fields: object) -> list[str]:
         """Enqueue jobs, and hear that they are stored."""
         first = len(self.acknowledged)
         ids = [f"r{self.number}-{n}" for n in range(first, first + count)]
-        common = {"command": recorded(command, self.log), "cwd": str(self.site.work), "max_retries": 5}
-        with self.site.queue() as queue:
+        common = {"command": recorded(command, self.log), "cwd": str(self.home.work), "max_retries": 5}
+        with self.home.queue() as queue:
             queue.enqueue_many([{"id": id, **common, **fields} for id in ids])
         self.acknowledged += ids
         return ids
@@ -87,7 +87,7 @@ class Stage:
         """Jobs that end in their second run only, whatever that counts. The files tell of the first."""
         hung = self.file("hung")
         once = f'f={hung}-"$QUEUECTL_JOB_ID"; test -e "$f" || {{ : > "$f"; sleep 60; }}'
-        return [self.site.work / f"{hung.name}-{id}" for id in self.put(count, once)]
+        return [self.home.work / f"{hung.name}-{id}" for id in self.put(count, once)]
 
     def await_hanging(self, files: list[Path]) -> None:
         """All of them: one that has not hung yet would do so in its second run."""
@@ -96,10 +96,10 @@ class Stage:
     def verdict(self) -> Verdict:
         """When all jobs have ended and everybody has gone."""
         living = [self._survivor.pid] if self._survivor is not None else []
-        verdict = examine(self.site, self.acknowledged, RunLog(self.log), living=living)
+        verdict = examine(self.home, self.acknowledged, RunLog(self.log), living=living)
         for text in self.extra:
             verdict.note("unsound", text)
-        for pid in set(self.site.pids()) - set(living):
+        for pid in set(self.home.pids()) - set(living):
             verdict.note("orphans", f"process {pid} is left over")
         return verdict
 
@@ -110,11 +110,11 @@ class Stage:
         return self.execute([sys.executable, "-m", "queuectl", *words], armed=armed)
 
     def execute(self, command: list[str], *, armed: bool = False) -> subprocess.Popen[bytes]:
-        with open(self.site.work / "said", "ab") as said:
+        with open(self.home.work / "said", "ab") as said:
             process = subprocess.Popen(
                 command,
-                env={**self.site.env, **(self.env if armed else {})},
-                cwd=self.site.work,
+                env={**self.home.env, **(self.env if armed else {})},
+                cwd=self.home.work,
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
@@ -149,12 +149,12 @@ class Stage:
             raise Missed(f"nobody came to the point; they said: {self.last_words()}") from None
         if self.action == STOP:
             still = wait_until(
-                lambda: list(filter(is_stopped, self.site.pids())), timeout=PATIENCE, what="the stop"
+                lambda: list(filter(is_stopped, self.home.pids())), timeout=PATIENCE, what="the stop"
             )
             os.kill(still[0], signal.SIGCONT)
 
     def last_words(self) -> str:
-        said = self.site.work / "said"
+        said = self.home.work / "said"
         return said.read_text(errors="replace")[-300:] if said.exists() else ""
 
     def succeed(self, *words: str) -> None:
@@ -185,7 +185,7 @@ class Stage:
 
         It is armed for the next round; in this one the fuse has burnt.
         """
-        with self.site.queue() as queue:
+        with self.home.queue() as queue:
 
             def over() -> bool:
                 return queue.store.unfinished(JobFilter()) == 0
@@ -210,11 +210,11 @@ class Stage:
     # --- the end of a round ---------------------------------------------------------------------------------
 
     def settled(self) -> bool:
-        with self.site.queue() as queue:
+        with self.home.queue() as queue:
             return queue.store.unfinished(JobFilter()) == 0
 
     def settle(self) -> None:
-        with self.site.queue() as queue:
+        with self.home.queue() as queue:
             wait_until(
                 lambda: queue.store.unfinished(JobFilter()) == 0, timeout=PATIENCE, what="all jobs to end"
             )
@@ -236,11 +236,11 @@ class Stage:
         """Kill a supervisor, and tell its worker to end: cheaper than its own last look at the store."""
         supervisor.kill()
         supervisor.wait(PATIENCE)
-        for pid in self.site.pids():
+        for pid in self.home.pids():
             os.kill(pid, signal.SIGTERM)
-        wait_until(lambda: not self.site.pids(), timeout=PATIENCE, what="the worker to end")
+        wait_until(lambda: not self.home.pids(), timeout=PATIENCE, what="the worker to end")
 
     def sweep(self) -> None:
         """End whoever is left, as an administrator would."""
-        if self.site.pids():
+        if self.home.pids():
             self.succeed("worker", "stop")

@@ -22,13 +22,13 @@ _SHORTEN = (
 
 
 def _script(stage: Stage, code: str, now: int, *, armed: bool) -> subprocess.Popen[bytes]:
-    return stage.execute([sys.executable, "-c", code, stage.site.address, str(now)], armed=armed)
+    return stage.execute([sys.executable, "-c", code, stage.home.address, str(now)], armed=armed)
 
 
 def _dies_and_is_repeated(stage: Stage, code: str, now: int) -> None:
     """All that is known of the past is the same, before and after."""
     stage.put(1)
-    with stage.site.queue() as queue:
+    with stage.home.queue() as queue:
         before = sorted(queue.store.history().ever())
         stage.fires(_script(stage, code, now, armed=True))
         _script(stage, code, now, armed=False).wait(PATIENCE)
@@ -44,7 +44,7 @@ def _time(stage: Stage) -> int:
 
 def _measured(stage: Stage) -> int:
     now = _time(stage)
-    with stage.site.queue() as queue:
+    with stage.home.queue() as queue:
         queue.store.history().measured([(f"q{n}", "run ms", n + 1) for n in range(3)], now)
     return now
 
@@ -56,7 +56,7 @@ def fold(stage: Stage) -> None:
 
 def fade(stage: Stage) -> None:
     now = _measured(stage)
-    with stage.site.queue() as queue:
+    with stage.home.queue() as queue:
         queue.store.history().fold(now + 10 * MINUTE_MS)
     _dies_and_is_repeated(stage, FOLD, now + DAY * MINUTE_MS)
 
@@ -74,7 +74,7 @@ def measure(stage: Stage) -> None:
 def tidy(stage: Stage) -> None:
     """Rows of queues without jobs go; no count of the others may go with them."""
     aside = f"gone{stage.number}"
-    with stage.site.queue() as queue:
+    with stage.home.queue() as queue:
         queue.enqueue("true", id=aside, queue=aside)
     stage.succeed("rm", aside)
     stage.put(1)
@@ -88,7 +88,7 @@ def shorten(stage: Stage) -> None:
     failed = stage.file("failed")
     (id,) = stage.put(1, f"test -e {failed} || {{ : > {failed}; exit 1; }}")
     worker = stage.work_alone()
-    with stage.site.queue() as queue:
+    with stage.home.queue() as queue:
         wait_until(lambda: queue.get(id).state != "pending", timeout=PATIENCE, what="the first run")
         wait_until(lambda: queue.get(id).state != "processing", timeout=PATIENCE, what="its failure")
         stage.stop(worker)
@@ -102,7 +102,7 @@ def fire_a_schedule(stage: Stage) -> None:
     """One that fell due while no worker was there: it is fired once, whoever dies doing so."""
     name = f"s{stage.number}"
     stage.put(1)
-    with stage.site.queue() as queue:
+    with stage.home.queue() as queue:
         due = queue.clock.now() // 3_600_000 * 3_600_000
         queue.store.schedules().add(schedule(name, next_at=due, job='{"command": "true"}'))
         supervisor = stage.supervise(armed=True)

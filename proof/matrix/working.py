@@ -42,7 +42,7 @@ def killed_while_output_comes(stage: Stage) -> None:
 def killed_while_it_clears(stage: Stage) -> None:
     """A worker dies while it removes the files of one that nobody knows any more."""
     stage.put(1)
-    run_dir = Path(stage.site.location.run_dir)
+    run_dir = Path(stage.home.location.run_dir)
     run_dir.mkdir(mode=0o700, exist_ok=True)
     stray = run_dir / f"gone-{_NO_PID}-{stage.number:06}.ledger"
     stray.write_bytes(bytes(16))
@@ -92,7 +92,7 @@ def killed_while_leaving(stage: Stage) -> None:
     supervisor.terminate()
     stage.await_fire()
     supervisor.wait(PATIENCE)
-    if stage.site.workers():
+    if stage.home.workers():
         stage.extra.append("a worker that has gone is still counted")
 
 
@@ -111,7 +111,7 @@ def supervisor_killed_at_a_crash(stage: Stage) -> None:
     hung = stage.put_hanging(2)
     supervisor = stage.supervise(armed=True)
     stage.await_hanging(hung)
-    (worker,) = stage.site.workers()
+    (worker,) = stage.home.workers()
     os.kill(worker, signal.SIGKILL)
     stage.await_fire()
     stage.run_dry()
@@ -127,5 +127,5 @@ def supervisor_killed_at_a_stop(stage: Stage) -> None:
     supervisor.terminate()
     stage.await_fire()
     supervisor.wait(PATIENCE)
-    wait_until(lambda: not stage.site.pids(), timeout=PATIENCE, what="its worker to end")
+    wait_until(lambda: not stage.home.pids(), timeout=PATIENCE, what="its worker to end")
     stage.run_dry()

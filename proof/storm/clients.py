@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.site import Site
+from tests.support.home import Home
 
 from proof.storm.client import Task, acknowledged
 from proof.storm.plan import Plan, job
@@ -20,9 +20,9 @@ _PATIENCE = 60.0
 class Program:
     """A client process that is replaced when it was killed."""
 
-    def __init__(self, task: Task, site: Site) -> None:
+    def __init__(self, task: Task, home: Home) -> None:
         self.task = task
-        self._site = site
+        self._site = home
         self._process = self._started()
 
     @property
@@ -58,11 +58,11 @@ class Program:
 class Person:
     """`queuectl enqueue`, one job after the other; some of the commands are killed, and repeated."""
 
-    def __init__(self, plan: Plan, site: Site, log: Path) -> None:
+    def __init__(self, plan: Plan, home: Home, log: Path) -> None:
         self.acknowledged: list[str] = []
         self.killed = 0
         self._plan = plan
-        self._site = site
+        self._site = home
         self._log = log
         self._dice = random.Random(f"{plan.seed}/{plan.engine}/person")
 

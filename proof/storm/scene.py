@@ -16,10 +16,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.network.proxy import Proxy
-from tests.servers.lifecycle import PrivateServer
-from tests.servers.shared import SERVERS
-from tests.site import Site
+from tests.support.home import Home
+from tests.support.proxy import Proxy
+from tests.support.servers.lifecycle import PrivateServer
+from tests.support.servers.shared import SERVERS
 
 from proof.checker import LOG
 from proof.storm.clients import Person, Program
@@ -43,26 +43,26 @@ class Scene:
         self.log = directory / LOG
         self.server = server
         self.proxy = proxy
-        self.near = Site(_room(directory, "near"), url=server.fresh_url() if server else None)
-        self.sites = [self.near]
+        self.near = Home(_room(directory, "near"), url=server.fresh_url() if server else None)
+        self.homes = [self.near]
         if proxy is not None and self.near.url is not None:
             url = _by_way_of(proxy, self.near.url)
-            self.sites.append(Site(_room(directory, "far"), url=url))
+            self.homes.append(Home(_room(directory, "far"), url=url))
         self.over = threading.Event()
         self.closing = threading.Event()
         self.tally: Counter[str] = Counter()
         self.standing: set[int] = set()  # stopped processes, which the killer leaves alone
         self.programs: list[Program] = []
-        self.person = Person(plan, self.sites[-1], self.log)
+        self.person = Person(plan, self.homes[-1], self.log)
         self._lock = threading.Lock()
 
     def queue(self) -> Queue:
-        """`Site.queue` changes the environment for a moment: one thread at a time."""
+        """`Home.queue` changes the environment for a moment: one thread at a time."""
         with self._lock:
             return self.near.queue()
 
     def processes(self, word: bytes) -> list[int]:
-        return sorted(pid for site in self.sites for pid in processes(site, word))
+        return sorted(pid for home in self.homes for pid in processes(home, word))
 
     def acknowledged(self) -> list[str]:
         return [
@@ -72,7 +72,7 @@ class Scene:
 
     def said(self, text: str) -> int:
         """How often the workers' logs do."""
-        files = [Path(site.location.logs_dir) / "workers.log" for site in self.sites]
+        files = [Path(home.location.logs_dir) / "workers.log" for home in self.homes]
         return sum(file.read_text(errors="replace").count(text) for file in files if file.exists())
 
 
@@ -85,8 +85,8 @@ def scene(plan: Plan, directory: Path) -> Iterator[Scene]:
             server = stack.enter_context(SERVERS[plan.engine]())
             proxy = stack.enter_context(Proxy(upstream=("127.0.0.1", server.port), protocol=plan.engine))
         it = Scene(plan, directory, server, proxy)
-        for site in it.sites:
-            stack.callback(site.close)
+        for home in it.homes:
+            stack.callback(home.close)
         _configure(it)
         yield it
 
@@ -105,14 +105,14 @@ def _configure(scene: Scene) -> None:
 
 def keep_staffed(scene: Scene) -> None:
     """What an operator does: where too few workers are left, start some more."""
-    under_way: dict[Site, tuple[subprocess.Popen[bytes], float]] = {}
+    under_way: dict[Home, tuple[subprocess.Popen[bytes], float]] = {}
     try:
         while not scene.closing.wait(0.4):
-            for site in scene.sites:
-                if site in under_way and not _is_over(*under_way[site]):
+            for home in scene.homes:
+                if home in under_way and not _is_over(*under_way[home]):
                     continue
-                if len(processes(site, WORKER)) < scene.plan.workers:
-                    under_way[site] = _start_fleet(site), time.monotonic()
+                if len(processes(home, WORKER)) < scene.plan.workers:
+                    under_way[home] = _start_fleet(home), time.monotonic()
                     scene.tally["starts of fleets"] += 1
     finally:
         for process, _ in under_way.values():
@@ -127,21 +127,21 @@ def _is_over(start: subprocess.Popen[bytes], began: float) -> bool:
     return start.poll() is not None
 
 
-def _start_fleet(site: Site) -> subprocess.Popen[bytes]:
+def _start_fleet(home: Home) -> subprocess.Popen[bytes]:
     words = ("worker", "start", "--count", str(_FLEET), "--concurrency", str(_SLOTS))
     return subprocess.Popen(
         [sys.executable, "-m", "queuectl", *words],
-        env=site.env,
-        cwd=site.work,
+        env=home.env,
+        cwd=home.work,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
 
 
-def processes(site: Site, word: bytes) -> list[int]:
-    """Those of our own programs; commands of jobs have other words. `Site.pids` reads more than we need."""
-    mark = f"QUEUECTL_HOME={site.home}".encode()
+def processes(home: Home, word: bytes) -> list[int]:
+    """Those of our own programs; commands of jobs have other words. `Home.pids` reads more than we need."""
+    mark = f"QUEUECTL_HOME={home.path}".encode()
     found = []
     for name in filter(str.isdigit, os.listdir("/proc")):
         words = _read(name, "cmdline")

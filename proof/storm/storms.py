@@ -11,8 +11,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from tests.servers.binaries import installed
-from tests.servers.missing import NAMES
+from tests.support.servers.binaries import installed
+from tests.support.servers.missing import NAMES
 
 from proof.checker import settle
 from proof.storm.client import Task
@@ -179,26 +179,26 @@ def _was_enough(scene: Scene, under_way: list[Future[None]]) -> bool:
 
 def _program(scene: Scene, number: int, began: float) -> Program:
     """Where there is a way that can be cut, the second goes by it."""
-    site = scene.sites[number % len(scene.sites)]
+    home = scene.homes[number % len(scene.homes)]
     task = Task(
         plan=scene.plan,
         name=f"client{number}",
-        url=site.address,
+        url=home.address,
         log=str(scene.log),
         acks=str(scene.directory / f"acks-{number}"),
         enough=str(scene.directory / "enough"),
         share=scene.plan.jobs // _CLIENTS,
         began=began,
     )
-    return Program(task, site)
+    return Program(task, home)
 
 
 def _send_home(scene: Scene) -> int:
     """As an operator does it; how many processes are still there afterwards."""
-    for site in scene.sites:
-        site.q("worker", "stop", timeout=120)
+    for home in scene.homes:
+        home.q("worker", "stop", timeout=120)
     try:
-        wait_until(lambda: not any(site.pids() for site in scene.sites), timeout=30, what="all to go")
+        wait_until(lambda: not any(home.pids() for home in scene.homes), timeout=30, what="all to go")
     except AssertionError:
-        return sum(len(site.pids()) for site in scene.sites)
+        return sum(len(home.pids()) for home in scene.homes)
     return 0

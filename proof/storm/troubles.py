@@ -12,8 +12,8 @@ import signal
 import time
 from collections.abc import Callable
 
-from tests import stillness
-from tests.servers.lifecycle import PrivateServer
+from tests.support import processes
+from tests.support.servers.lifecycle import PrivateServer
 
 from proof.storm.scene import SUPERVISOR, WORKER, Scene
 from queuectl.errors import QueuectlError
@@ -62,7 +62,7 @@ def stops(scene: Scene) -> None:
             continue
         try:
             time.sleep(lasts + dice.uniform(0, 1))
-            if stillness.is_stopped(pid):
+            if processes.is_stopped(pid):
                 scene.tally["stops"] += 1
         finally:
             _signal(pid, signal.SIGCONT)
@@ -80,7 +80,7 @@ def _freeze_one(scene: Scene, dice: random.Random) -> int | None:
                 return None
             pid = dice.choice(pids)
             scene.standing.add(pid)
-            stillness.freeze(pid, queue)
+            processes.freeze(pid, queue)
             return pid
     except (QueuectlError, ProcessLookupError, AssertionError):  # the server is away, or it was killed
         if pid is not None:

@@ -12,7 +12,7 @@ import anyio.to_thread
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from tests.site import Site
+from tests.support.home import Home
 
 from queuectl.testing import wait_until
 
@@ -60,18 +60,18 @@ Talk = Callable[..., None]
 
 
 @pytest.fixture
-def talk(site: Site, tmp_path: Path) -> Talk:
+def talk(home: Home, tmp_path: Path) -> Talk:
     """Start `queuectl mcp`, play a scenario, close its stdin; it must have kept quiet on stderr."""
 
     def run(scenario: Scenario, *words: str, mode: str = "auto") -> None:
-        anyio.run(_talk, site, tmp_path / "stderr", scenario, words, mode)
+        anyio.run(_talk, home, tmp_path / "stderr", scenario, words, mode)
 
     return run
 
 
-async def _talk(site: Site, errors: Path, scenario: Scenario, words: tuple[str, ...], mode: str) -> None:
+async def _talk(home: Home, errors: Path, scenario: Scenario, words: tuple[str, ...], mode: str) -> None:
     server = StdioServerParameters(
-        command=sys.executable, args=["-P", "-m", "queuectl", "mcp", *words], env=site.env, cwd=site.work
+        command=sys.executable, args=["-P", "-m", "queuectl", "mcp", *words], env=home.env, cwd=home.work
     )
     with errors.open("w+") as log, anyio.fail_after(60):
         async with Client(stdio_client(server, errlog=log), mode=mode) as client:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.site import Site
+from tests.support.home import Home
 
 from queuectl.agents import runs
 from queuectl.agents.desk import Desk, Patience
@@ -30,11 +30,11 @@ HELLO = {
 }
 
 
-def start(site: Site, *words: str) -> subprocess.Popen[str]:
+def start(home: Home, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-P", "-m", "queuectl", "mcp", *words],
-        env=site.env,
-        cwd=site.work,
+        env=home.env,
+        cwd=home.work,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -54,8 +54,8 @@ def ask(process: subprocess.Popen[str], id: int, method: str, params: dict[str, 
             return answer
 
 
-def test_stdout_is_the_protocol_and_nothing_else_also_after_rubbish(site: Site) -> None:
-    process = start(site)
+def test_stdout_is_the_protocol_and_nothing_else_also_after_rubbish(home: Home) -> None:
+    process = start(home)
     assert process.stdin is not None
     process.stdin.write("this is no message\n{}\n")
     assert ask(process, 1, "initialize", HELLO)["result"]["serverInfo"]["name"] == "queuectl"
@@ -67,57 +67,57 @@ def test_stdout_is_the_protocol_and_nothing_else_also_after_rubbish(site: Site) 
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in out.splitlines())
 
 
-def test_sigterm_ends_it_and_what_it_runs(site: Site) -> None:
-    process = start(site)
+def test_sigterm_ends_it_and_what_it_runs(home: Home) -> None:
+    process = start(home)
     ask(process, 1, "initialize", HELLO)
     call = {
         "name": "run",
         "arguments": {"id": "long", "command": "touch begun; sleep 600", "wait_seconds": 0},
     }
     assert ask(process, 2, "tools/call", call)["result"]["structuredContent"]["ended"] is False
-    wait_until((site.work / "begun").exists, what="the job to run")
+    wait_until((home.work / "begun").exists, what="the job to run")
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=20) == 0
-    site.wait_for("long", "cancelled")
-    wait_until(lambda: site.pids() == [], what="its processes to end")
+    home.wait_for("long", "cancelled")
+    wait_until(lambda: home.pids() == [], what="its processes to end")
     process.communicate()
 
 
-def test_a_store_that_cannot_be_used_is_told_at_once(site: Site) -> None:
-    result = site.q("mcp", "--db", "/dev/null/queue.db")
+def test_a_store_that_cannot_be_used_is_told_at_once(home: Home) -> None:
+    result = home.q("mcp", "--db", "/dev/null/queue.db")
     assert (result.returncode, result.stdout) == (3, "")
     assert result.stderr.startswith("error: ")
     assert "hint: " in result.stderr
 
 
-def test_the_package_that_it_needs_is_named_with_the_command(site: Site) -> None:
-    (site.work / "mcp.py").write_text("raise ModuleNotFoundError(\"No module named 'mcp'\", name='mcp')\n")
-    result = site.q("mcp", env={"PYTHONPATH": str(site.work)})
+def test_the_package_that_it_needs_is_named_with_the_command(home: Home) -> None:
+    (home.work / "mcp.py").write_text("raise ModuleNotFoundError(\"No module named 'mcp'\", name='mcp')\n")
+    result = home.q("mcp", env={"PYTHONPATH": str(home.work)})
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == "error: mcp needs the package mcp\n  hint: pip install 'queuectl[mcp]'\n"
 
 
-def test_it_runs_only_so_many_jobs_at_a_time_by_itself(site: Site) -> None:
+def test_it_runs_only_so_many_jobs_at_a_time_by_itself(home: Home) -> None:
     processes = runs.Runs()
-    desk = Desk(site.address, processes, clean_lines)
+    desk = Desk(home.address, processes, clean_lines)
     assert all(processes.reserve() for _ in range(runs.MOST))
     with pytest.raises(Refused, match="8 jobs are being run here already"):
         runs.run(desk, {"command": "true", "wait_seconds": 0, "output_bytes": 10}, Patience())
-    with site.queue() as queue:
+    with home.queue() as queue:
         assert queue.list() == []
 
 
 def test_a_job_ends_with_the_server_also_before_its_process_can_hear_of_it(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Python itself has no more than begun when the signal comes."""
-    monkeypatch.setenv("QUEUECTL_HOME", str(site.home))
-    site.ok("enqueue", "--id", "a", "touch ran")
+    monkeypatch.setenv("QUEUECTL_HOME", str(home.path))
+    home.ok("enqueue", "--id", "a", "touch ran")
     processes = runs.Runs()
-    process = processes.start(site.address, "a")
+    process = processes.start(home.address, "a")
     processes.close()
     assert process.returncode is not None
-    assert site.state("a") == "cancelled"
+    assert home.state("a") == "cancelled"
 
 
 def test_the_page_for_agents_is_right() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 from tests.agents.conftest import Agent, Talk, appearance
-from tests.site import Site
+from tests.support.home import Home
 
 from queuectl.testing import wait_until
 
@@ -31,11 +31,11 @@ def test_an_agent_is_told_what_there_is(talk: Talk, mode: str) -> None:
     talk(scenario, mode=mode)
 
 
-def test_run_without_a_worker_does_it_by_itself_and_says_so(talk: Talk, site: Site) -> None:
+def test_run_without_a_worker_does_it_by_itself_and_says_so(talk: Talk, home: Home) -> None:
     async def scenario(agent: Agent) -> None:
         good = await agent.call("run", command="echo out; echo err >&2; pwd")
         assert (good["state"], good["ended"], good["exit_code"]) == ("completed", True, 0)
-        assert sorted(good["output"].splitlines()) == sorted(["out", "err", str(site.work)])
+        assert sorted(good["output"].splitlines()) == sorted(["out", "err", str(home.work)])
         assert good["run_by"] == "this server"
         assert "no worker serves the queue" in good["notes"][0]
         bad = await agent.call("run", argv=["sh", "-c", "exit 3"])
@@ -43,13 +43,13 @@ def test_run_without_a_worker_does_it_by_itself_and_says_so(talk: Talk, site: Si
         assert (await agent.call("show", id=bad["id"]))["job"]["attempts"] == 1
 
     talk(scenario)
-    assert os.listdir(site.location.run_dir) == []
+    assert os.listdir(home.location.run_dir) == []
 
 
-def test_run_with_a_worker_leaves_it_to_that(talk: Talk, site: Site) -> None:
-    site.ok("init")
-    site.supervise()
-    wait_until(lambda: bool(site.workers()), what="a worker")
+def test_run_with_a_worker_leaves_it_to_that(talk: Talk, home: Home) -> None:
+    home.ok("init")
+    home.supervise()
+    wait_until(lambda: bool(home.workers()), what="a worker")
 
     async def scenario(agent: Agent) -> None:
         found = await agent.call("run", command="echo hello")
@@ -60,7 +60,7 @@ def test_run_with_a_worker_leaves_it_to_that(talk: Talk, site: Site) -> None:
     talk(scenario)
 
 
-def test_a_run_that_takes_too_long_gives_its_id_and_goes_on(talk: Talk, site: Site) -> None:
+def test_a_run_that_takes_too_long_gives_its_id_and_goes_on(talk: Talk, home: Home) -> None:
     async def scenario(agent: Agent) -> None:
         command = "echo begun; until test -e go; do sleep 0.05; done; echo ended"
         first = await agent.call("run", id="long", command=command, wait_seconds=0)
@@ -68,7 +68,7 @@ def test_a_run_that_takes_too_long_gives_its_id_and_goes_on(talk: Talk, site: Si
         assert "exit_code" not in first
         await agent.until("logs", lambda found: found["output"] == "begun\n", id="long")
         assert (await agent.call("wait", ids=["long"], wait_seconds=0))["all_ended"] is False
-        (site.work / "go").touch()
+        (home.work / "go").touch()
         waited = await agent.call("wait", ids=["long"])
         assert (waited["all_ended"], waited["all_completed"]) == (True, True)
         assert (await agent.call("logs", id="long"))["output"] == "begun\nended\n"
@@ -76,7 +76,7 @@ def test_a_run_that_takes_too_long_gives_its_id_and_goes_on(talk: Talk, site: Si
     talk(scenario)
 
 
-def test_a_run_whose_own_process_dies_says_so_at_once(talk: Talk, site: Site) -> None:
+def test_a_run_whose_own_process_dies_says_so_at_once(talk: Talk, home: Home) -> None:
     async def scenario(agent: Agent) -> None:
         found = await agent.call("run", command="kill -9 $PPID; sleep 60", wait_seconds=3_600)
         assert (found["ended"], found["state"]) == (False, "processing")
@@ -85,7 +85,7 @@ def test_a_run_whose_own_process_dies_says_so_at_once(talk: Talk, site: Site) ->
     talk(scenario)
 
 
-def test_two_calls_at_a_time_and_cancel_during_run(talk: Talk, site: Site) -> None:
+def test_two_calls_at_a_time_and_cancel_during_run(talk: Talk, home: Home) -> None:
     async def scenario(agent: Agent) -> None:
         results: dict[str, dict[str, Any]] = {}
 
@@ -95,7 +95,7 @@ def test_two_calls_at_a_time_and_cancel_during_run(talk: Talk, site: Site) -> No
         async with anyio.create_task_group() as group:
             group.start_soon(run, "one", "until test -e two; do sleep 0.05; done; touch one; sleep 60")
             group.start_soon(run, "two", "touch two; until test -e one; do sleep 0.05; done")
-            await appearance(site.work / "one")
+            await appearance(home.work / "one")
             assert (await agent.call("cancel", id="one"))["job"]["state"] == "cancelled"
         assert (results["one"]["state"], results["one"]["exit_code"]) == ("cancelled", 130)
         assert (results["two"]["state"], results["two"]["exit_code"]) == ("completed", 0)
@@ -103,7 +103,7 @@ def test_two_calls_at_a_time_and_cancel_during_run(talk: Talk, site: Site) -> No
     talk(scenario)
 
 
-def test_a_call_that_is_taken_back_leaves_its_job_alone(talk: Talk, site: Site) -> None:
+def test_a_call_that_is_taken_back_leaves_its_job_alone(talk: Talk, home: Home) -> None:
     """A client takes a call back when its own time is up; that is no reason to kill a build."""
 
     async def scenario(agent: Agent) -> None:
@@ -111,15 +111,15 @@ def test_a_call_that_is_taken_back_leaves_its_job_alone(talk: Talk, site: Site) 
             async with anyio.create_task_group() as group:
                 command = "touch begun; until test -e go; do sleep 0.05; done"
                 group.start_soon(lambda: agent.call("run", id="build", command=command))
-                await appearance(site.work / "begun")
+                await appearance(home.work / "begun")
                 scope.cancel()
-        (site.work / "go").touch()
+        (home.work / "go").touch()
         assert (await agent.call("wait", ids=["build"]))["all_completed"] is True
 
     talk(scenario)
 
 
-def test_enqueue_list_show_explain_cancel_retry_status(talk: Talk, site: Site) -> None:
+def test_enqueue_list_show_explain_cancel_retry_status(talk: Talk, home: Home) -> None:
     async def scenario(agent: Agent) -> None:
         made = await agent.call(
             "enqueue", command="deploy", id="d", tags=["ci"], env={"TOKEN": "secret"}, needs="gpu=1"
@@ -133,7 +133,7 @@ def test_enqueue_list_show_explain_cancel_retry_status(talk: Talk, site: Site) -
         assert ([job["id"] for job in listed["jobs"]], listed["more"]) == (["later"], True)
         assert [job["id"] for job in (await agent.call("list", tag="ci"))["jobs"]] == ["d"]
         shown = (await agent.call("show", id="d"))["job"]
-        assert (shown["command"], shown["cwd"], "secret" in str(shown)) == ("deploy", str(site.work), False)
+        assert (shown["command"], shown["cwd"], "secret" in str(shown)) == ("deploy", str(home.work), False)
         assert "worker" in (await agent.call("explain", id="d"))["verdict"]
         assert (await agent.call("cancel", id="d"))["job"]["state"] == "cancelled"
         assert (await agent.call("retry", id="d"))["job"]["state"] == "pending"
@@ -143,7 +143,7 @@ def test_enqueue_list_show_explain_cancel_retry_status(talk: Talk, site: Site) -
     talk(scenario)
 
 
-def test_what_cannot_be_is_a_tool_error_with_message_and_hint(talk: Talk, site: Site) -> None:
+def test_what_cannot_be_is_a_tool_error_with_message_and_hint(talk: Talk, home: Home) -> None:
     async def scenario(agent: Agent) -> None:
         for name, arguments, message, hint in (
             ("run", {}, "the command is missing", "argv"),
@@ -166,8 +166,8 @@ def test_what_cannot_be_is_a_tool_error_with_message_and_hint(talk: Talk, site: 
     talk(scenario)
 
 
-def test_read_only_offers_only_what_looks(talk: Talk, site: Site) -> None:
-    site.ok("enqueue", "--id", "a", "true")
+def test_read_only_offers_only_what_looks(talk: Talk, home: Home) -> None:
+    home.ok("enqueue", "--id", "a", "true")
 
     async def scenario(agent: Agent) -> None:
         assert await agent.names() == LOOKING
@@ -181,20 +181,20 @@ def test_read_only_offers_only_what_looks(talk: Talk, site: Site) -> None:
         assert [job["id"] for job in (await agent.call("list"))["jobs"]] == ["a"]
 
     talk(scenario, "--read-only")
-    assert site.state("a") == "pending"
+    assert home.state("a") == "pending"
 
 
-def test_who_may_only_look_makes_no_store_and_need_not_wait_for_one(talk: Talk, site: Site) -> None:
+def test_who_may_only_look_makes_no_store_and_need_not_wait_for_one(talk: Talk, home: Home) -> None:
     async def scenario(agent: Agent) -> None:
         assert (await agent.refused("list"))["code"] == "store"
-        assert not (site.home / "queue.db").exists()
-        site.ok("enqueue", "--id", "a", "true")
+        assert not (home.path / "queue.db").exists()
+        home.ok("enqueue", "--id", "a", "true")
         assert len((await agent.call("list"))["jobs"]) == 1
 
     talk(scenario, "--read-only")
 
 
-def test_output_is_bounded_and_plain(talk: Talk, site: Site) -> None:
+def test_output_is_bounded_and_plain(talk: Talk, home: Home) -> None:
     async def scenario(agent: Agent) -> None:
         printed = r"printf '\033[31mred\033[0m 10%%\r100%%\007\n\033]0;title\007x\342\200\256y\n'"
         found = await agent.call("run", command=printed)
@@ -208,13 +208,13 @@ def test_output_is_bounded_and_plain(talk: Talk, site: Site) -> None:
     talk(scenario)
 
 
-def test_what_it_runs_by_itself_ends_with_it(talk: Talk, site: Site) -> None:
+def test_what_it_runs_by_itself_ends_with_it(talk: Talk, home: Home) -> None:
     async def scenario(agent: Agent) -> None:
         await agent.call("run", id="endless", command="touch begun; sleep 600", wait_seconds=0)
-        await appearance(site.work / "begun")
+        await appearance(home.work / "begun")
 
     talk(scenario)
-    site.wait_for("endless", "cancelled")
-    wait_until(lambda: site.pids() == [], what="its processes to end")
-    with site.queue() as queue:
+    home.wait_for("endless", "cancelled")
+    wait_until(lambda: home.pids() == [], what="its processes to end")
+    with home.queue() as queue:
         assert queue.store.workers() == []

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.site import Site
+from tests.support.home import Home
 
 
 @pytest.fixture
-def unchecked(tmp_path: Path) -> Iterator[Site]:
+def unchecked(tmp_path: Path) -> Iterator[Home]:
     """A private installation whose store may be in any condition at the end."""
-    it = Site(tmp_path / "home")
+    it = Home(tmp_path / "home")
     yield it
     it.close()

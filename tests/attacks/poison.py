@@ -9,7 +9,7 @@ from pathlib import Path
 
 from queuectl import queues
 from queuectl.queue import Queue
-from tests.cli.stagehand import Stagehand, err, out
+from tests.support.fake_worker import FakeWorker, err, out
 
 # A title, the clipboard, a link, colours, C1, a report that is as if typed, and text that runs backwards.
 EVIL = "\x1b]0;t\x07\x1b]52;c;aGk=\x07\x1b]8;;http://x\x1b\\\x1b[31m\x9b2J\x1b[6n\x08\x7f\x00\r\n"
@@ -34,11 +34,11 @@ SHOWN = {
 
 def furnish(queue: Queue) -> None:
     """A row in every table, and a job in every state."""
-    stage = Stagehand(queue)
-    stage.furnish()
+    fake_worker = FakeWorker(queue)
+    fake_worker.furnish()
     for id in ("dead", "alive"):
         queue.enqueue("true", id=id, max_retries=0, tags=["t"], env={"A": "b"}, group="g", unique_key=id)
-    stage.fail("dead", output=out(EVIL.encode()) + err(b"x\n" + EVIL.encode()))
+    fake_worker.fail("dead", output=out(EVIL.encode()) + err(b"x\n" + EVIL.encode()))
     queue.enqueue("true", id="child", after=["alive"])
     queues.pause(queue, "mail", reason="because")
 

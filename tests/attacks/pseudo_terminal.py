@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from tests.site import Site
+from tests.support.home import Home
 
 _RUN = """
 import json, os, sys
@@ -30,13 +30,13 @@ for number, words in enumerate(json.loads(sys.argv[1])):
 """
 
 
-def on_a_terminal(site: Site, commands: Sequence[Sequence[str]]) -> list[tuple[int, bytes]]:
+def on_a_terminal(home: Home, commands: Sequence[Sequence[str]]) -> list[tuple[int, bytes]]:
     """For each of the commands its exit code and all that the terminal got to see."""
     leader, follower = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", _RUN, json.dumps(commands)],
-        stdin=follower, stdout=follower, stderr=follower, cwd=site.work,
-        env={**site.env, "TERM": "xterm", "NO_COLOR": "1"},
+        stdin=follower, stdout=follower, stderr=follower, cwd=home.work,
+        env={**home.env, "TERM": "xterm", "NO_COLOR": "1"},
     )  # fmt: skip
     os.close(follower)
     seen = _read_all(leader, time.monotonic() + 120)

@@ -15,8 +15,8 @@ from tests.attacks.poison import furnish
 from tests.attacks.pseudo_terminal import on_a_terminal
 from tests.attacks.sources import trees
 from tests.attacks.test_terminal import BROKEN
-from tests.cli.stagehand import Stagehand
-from tests.site import Site
+from tests.support.fake_worker import FakeWorker
+from tests.support.home import Home
 
 EVERY_COMMAND = [
     ["list"], ["list", "--json"], ["status"], ["stats"], ["show", "dead"], ["show", "dead", "--json"],
@@ -32,7 +32,7 @@ EVERY_COMMAND = [
 
 
 @pytest.fixture
-def furnished(unchecked: Site) -> Site:
+def furnished(unchecked: Home) -> Home:
     with unchecked.queue() as queue:
         furnish(queue)
         queue.store.forget(queue.store.workers()[0].id)
@@ -40,8 +40,8 @@ def furnished(unchecked: Site) -> Site:
 
 
 @contextmanager
-def raw(site: Site) -> Iterator[sqlite3.Connection]:
-    with closing(sqlite3.connect(site.home / "queue.db")) as db:
+def raw(home: Home) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(home.path / "queue.db")) as db:
         db.execute("PRAGMA busy_timeout = 10000")
         yield db
         db.commit()
@@ -52,7 +52,7 @@ def tables(db: sqlite3.Connection) -> list[str]:
     return [name for (name,) in rows]
 
 
-def test_triggers_and_views_in_it_are_not_executed(furnished: Site) -> None:
+def test_triggers_and_views_in_it_are_not_executed(furnished: Home) -> None:
     with raw(furnished) as db:
         db.execute("CREATE TABLE trap (hit TEXT) STRICT")
         for table in tables(db):
@@ -65,10 +65,10 @@ def test_triggers_and_views_in_it_are_not_executed(furnished: Site) -> None:
     found = on_a_terminal(furnished, EVERY_COMMAND)
 
     with furnished.queue() as queue:  # what a worker does
-        stage = Stagehand(queue)
+        fake_worker = FakeWorker(queue)
         queue.enqueue("true", id="last")
-        stage.complete("last")
-        stage.leave()
+        fake_worker.complete("last")
+        fake_worker.leave()
     for words, (_, said) in zip(EVERY_COMMAND, found, strict=True):
         assert not BROKEN.search(said), (words, said)
     with raw(furnished) as db:
@@ -88,7 +88,7 @@ def test_triggers_and_views_in_it_are_not_executed(furnished: Site) -> None:
         "UPDATE sqlite_schema SET sql = replace(sql, ') STRICT', ')') WHERE name = 'jobs'",
     ],
 )  # fmt: skip
-def test_tables_of_another_shape_are_refused(furnished: Site, craft: str) -> None:
+def test_tables_of_another_shape_are_refused(furnished: Home, craft: str) -> None:
     """In ours every value has its type, SQLite itself sees to that; else each reader had to check."""
     with raw(furnished) as db:
         db.executescript(craft)
@@ -110,7 +110,7 @@ DAMAGE: dict[str, object] = {
 }
 
 
-def test_damaged_fields_of_one_job_do_no_harm_to_others(unchecked: Site) -> None:
+def test_damaged_fields_of_one_job_do_no_harm_to_others(unchecked: Home) -> None:
     """Such a job used to take its worker along, and every one that came after it."""
     with unchecked.queue() as queue:
         for column in DAMAGE:
@@ -150,7 +150,7 @@ HOSTILE_LINES = [
 ]
 
 
-def test_a_hostile_export_is_refused_as_a_whole(unchecked: Site) -> None:
+def test_a_hostile_export_is_refused_as_a_whole(unchecked: Home) -> None:
     unchecked.ok("init")
     unchecked.ok("export", "good.jsonl")
     head, *rest = (unchecked.work / "good.jsonl").read_text().splitlines()
@@ -178,13 +178,13 @@ def test_nothing_is_ever_unpickled_or_evaluated() -> None:
                 assert node.func.id not in ("eval", "exec", "compile"), (path, node.lineno)
 
 
-def test_every_table_of_ours_is_looked_at(unchecked: Site) -> None:
+def test_every_table_of_ours_is_looked_at(unchecked: Home) -> None:
     unchecked.ok("init")
     with raw(unchecked) as db:
         assert set(tables(db)) == set(OUR_TABLES)
 
 
-def test_sqlite_loads_no_extension_for_a_file(furnished: Site) -> None:
+def test_sqlite_loads_no_extension_for_a_file(furnished: Home) -> None:
     with furnished.queue() as queue, pytest.raises(Exception, match=r"not authorized|no such function"):
         queue.store.connection.all("SELECT load_extension('x')")  # type: ignore[attr-defined]
     assert json.loads(furnished.ok("list", "--json"))

@@ -10,7 +10,7 @@ import pytest
 
 from queuectl.store.messages import JobFilter
 from tests.attacks.pseudo_terminal import on_a_terminal
-from tests.site import Site
+from tests.support.home import Home
 
 SHELL = [
     "$(touch pwned)", "`touch pwned`", "; touch pwned", "'; touch pwned; '", '"; touch pwned; "',
@@ -25,26 +25,26 @@ SHELL = [
 @pytest.mark.parametrize(
     "words", [("printf %s {}",), ("printf", "%s", "{}")], ids=["shell line", "argument list"]
 )
-def test_inputs_of_a_map_are_data(site: Site, words: tuple[str, ...]) -> None:
+def test_inputs_of_a_map_are_data(home: Home, words: tuple[str, ...]) -> None:
     """Each comes out as it went in, whether there is a shell in between or not; nothing of it is executed."""
     inputs = [text for text in SHELL if text.strip()]
     null = "\0".join(inputs)
-    site.start(concurrency=4)
-    done = site.ok("map", "--null", "--print", "--json", *words, input=null)
+    home.start(concurrency=4)
+    done = home.ok("map", "--null", "--print", "--json", *words, input=null)
     results = json.loads(done)["results"]
     assert [result["stdout"] for result in results] == inputs
-    assert [path.name for path in Path(site.work).iterdir()] == []
+    assert [path.name for path in Path(home.work).iterdir()] == []
 
 
-def test_ids_and_names_in_the_environment_of_a_job_are_data(site: Site) -> None:
-    site.ok("enqueue", "--id", "a", "--env", "X=$(touch pwned)", 'printf %s "$X"')
-    site.start()
-    site.ok("wait", "a")
-    assert site.ok("logs", "a") == "$(touch pwned)"
-    assert not (site.work / "pwned").exists()
+def test_ids_and_names_in_the_environment_of_a_job_are_data(home: Home) -> None:
+    home.ok("enqueue", "--id", "a", "--env", "X=$(touch pwned)", 'printf %s "$X"')
+    home.start()
+    home.ok("wait", "a")
+    assert home.ok("logs", "a") == "$(touch pwned)"
+    assert not (home.work / "pwned").exists()
 
 
-def test_two_hyphens_end_the_options(unchecked: Site) -> None:
+def test_two_hyphens_end_the_options(unchecked: Home) -> None:
     commands = [
         ["enqueue", "--json", "--", "echo", "--all", "-rf", "--yes"],
         ["rm", "--", "--all"],
@@ -88,7 +88,7 @@ OPTIONS = [
 ]
 
 
-def test_numbers_out_of_range_are_refused_in_one_line(unchecked: Site) -> None:
+def test_numbers_out_of_range_are_refused_in_one_line(unchecked: Home) -> None:
     commands = [["enqueue", f"{option}={number}", "true"] for option in OPTIONS for number in NUMBERS]
     commands += [["list", f"{option}={number}"] for option in ("--limit", "--offset") for number in NUMBERS]
     commands += [["worker", "start", f"--count={number}"] for number in (*NUMBERS, "1000000", "0", "-1")]
@@ -112,12 +112,12 @@ SQL = [
 ]  # fmt: skip
 
 
-def test_a_text_in_a_filter_means_itself(site: Site) -> None:
+def test_a_text_in_a_filter_means_itself(home: Home) -> None:
     """No %, no quote and no comment of it means anything to the database."""
     dice = random.Random(7)
     more = ["".join(dice.choices("%_'\\\"-;?*[]ab ", k=dice.randint(1, 4))).strip() or "%" for _ in range(60)]
     texts = [*SQL, *more]
-    with site.queue() as queue:
+    with home.queue() as queue:
         queue.enqueue_many({"id": f"j{n}", "command": f"x{text}y"} for n, text in enumerate(texts))
         for wanted in texts:
             low = wanted.lower()

@@ -14,7 +14,7 @@ from queuectl import doorbell
 from queuectl.errors import StoreError
 from queuectl.logfiles import LogReader, log_name
 from queuectl.paths import make_private_dir
-from tests.site import Site
+from tests.support.home import Home
 
 ENEMY = 1234
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be two users")
@@ -48,10 +48,10 @@ def open_to_all(tmp_path: Path) -> Path:
     ],
 )
 def test_a_home_that_others_could_write_to_is_not_taken_over(
-    open_to_all: Path, site: Site, kind: str, name: str
+    open_to_all: Path, home: Home, kind: str, name: str
 ) -> None:
-    site.home.mkdir()
-    site.home.chmod(0o777)
+    home.path.mkdir()
+    home.path.chmod(0o777)
     target = open_to_all / "precious"
     target.write_text("precious")
     target.chmod(0o600)
@@ -62,25 +62,25 @@ def test_a_home_that_others_could_write_to_is_not_taken_over(
         "file": "open(sys.argv[1], 'w').write(f'db = \"{sys.argv[2]}.not\"')",
         "directory": "os.mkdir(sys.argv[1])",
     }
-    as_enemy(make[kind], site.home / name, target)
+    as_enemy(make[kind], home.path / name, target)
 
-    result = site.q("enqueue", "true")
+    result = home.q("enqueue", "true")
     assert result.returncode in (2, 3), result.stdout
     assert "Traceback" not in result.stderr
 
     assert target.read_text() == "precious"
     assert not (open_to_all / "precious.not").exists()
-    site.home.chmod(0o700)
-    (site.home / name).rmdir() if kind == "directory" else (site.home / name).unlink()
+    home.path.chmod(0o700)
+    (home.path / name).rmdir() if kind == "directory" else (home.path / name).unlink()
 
 
 @needs_root
-def test_a_home_of_somebody_else_is_refused(open_to_all: Path, site: Site) -> None:
+def test_a_home_of_somebody_else_is_refused(open_to_all: Path, home: Home) -> None:
     open_to_all.chmod(0o777)
-    as_enemy("os.mkdir(sys.argv[1], 0o777)", site.home)
-    result = site.q("enqueue", "true")
+    as_enemy("os.mkdir(sys.argv[1], 0o777)", home.path)
+    result = home.q("enqueue", "true")
     assert (result.returncode, "belongs to another user" in result.stderr) == (3, True)
-    assert os.listdir(site.home) == []
+    assert os.listdir(home.path) == []
 
 
 @needs_root
@@ -130,26 +130,26 @@ def test_a_pipe_in_place_of_a_log_keeps_nobody_waiting(tmp_path: Path) -> None:
         list(LogReader(str(tmp_path), name).read())
 
 
-def test_the_log_of_workers_is_written_through_no_link(unchecked: Site, tmp_path: Path) -> None:
+def test_the_log_of_workers_is_written_through_no_link(unchecked: Home, tmp_path: Path) -> None:
     unchecked.ok("init")
     precious = tmp_path / "precious"
     precious.write_text("precious")
-    (unchecked.home / "logs").mkdir(mode=0o700)
-    os.symlink(precious, unchecked.home / "logs" / "workers.log")
+    (unchecked.path / "logs").mkdir(mode=0o700)
+    os.symlink(precious, unchecked.path / "logs" / "workers.log")
     assert unchecked.q("worker", "start").returncode != 0
     assert precious.read_text() == "precious"
 
 
-def test_nothing_of_ours_lies_in_the_directory_for_everybody(site: Site, tmp_path: Path) -> None:
+def test_nothing_of_ours_lies_in_the_directory_for_everybody(home: Home, tmp_path: Path) -> None:
     """So no name in it can be guessed. Python's own temporary files there have none (O_TMPFILE)."""
     shared = tmp_path / "tmp"
     shared.mkdir()
     shared.chmod(0o1777)
     env = {"TMPDIR": str(shared)}
-    site.ok("enqueue", "--id", "a", "--memory", "1G", "echo hello", env=env)
-    site.start(env=env)
-    site.ok("wait", "a", env=env)
+    home.ok("enqueue", "--id", "a", "--memory", "1G", "echo hello", env=env)
+    home.start(env=env)
+    home.ok("wait", "a", env=env)
     assert os.listdir(shared) == []
-    site.ok("worker", "stop")
-    site.ok("export", "all.jsonl", env=env)
+    home.ok("worker", "stop")
+    home.ok("export", "all.jsonl", env=env)
     assert os.listdir(shared) == []

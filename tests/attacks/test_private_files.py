@@ -15,7 +15,7 @@ import pytest
 
 from queuectl.store.snapshots import back_up
 from queuectl.store.sqlite_connection import SqliteConnection
-from tests.site import Site
+from tests.support.home import Home
 
 # What makes a file or changes its mode, with the mode in octal at its end.
 MADE = re.compile(
@@ -44,7 +44,7 @@ def test_such_a_line_is_understood() -> None:
 
 
 @pytest.mark.parametrize("mask", [0o000, pytest.param(0o077, marks=pytest.mark.proof)])
-def test_no_file_is_ever_made_wider(site: Site, tmp_path: Path, mask: int) -> None:
+def test_no_file_is_ever_made_wider(home: Home, tmp_path: Path, mask: int) -> None:
     if shutil.which("strace") is None:
         pytest.skip("strace is missing: whether a file was wider for an instant cannot be seen")
     trace = tmp_path / "trace"
@@ -54,7 +54,7 @@ def test_no_file_is_ever_made_wider(site: Site, tmp_path: Path, mask: int) -> No
         "q wait a; q worker stop; q export all.jsonl; q copy --to copy.db; "
         "q dashboard token add somebody > token; q rm a"
     )
-    env = {**site.env, "PY": sys.executable, "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {**home.env, "PY": sys.executable, "PYTHONDONTWRITEBYTECODE": "1"}
     strace = ["strace", "-f", "-qq", "-s", "200", "-e", calls, "-e", "signal=none", "-o", str(trace)]
     before = os.umask(mask)
     try:
@@ -62,7 +62,7 @@ def test_no_file_is_ever_made_wider(site: Site, tmp_path: Path, mask: int) -> No
             [*strace, "sh", "-ec", script],
             check=False,
             env=env,
-            cwd=site.work,
+            cwd=home.work,
             capture_output=True,
             text=True,
             timeout=120,
@@ -75,43 +75,43 @@ def test_no_file_is_ever_made_wider(site: Site, tmp_path: Path, mask: int) -> No
     found = [(path, mode) for path, mode in made(trace.read_text()) if path != "token"]
     assert {"queue.db", "workers.log"} <= {os.path.basename(path) for path, _ in found}
     assert [(path, oct(mode)) for path, mode in found if mode & 0o077] == []
-    ours = [*site.home.rglob("*"), *site.work.rglob("*")]
+    ours = [*home.path.rglob("*"), *home.work.rglob("*")]
     wide = [path for path in ours if path.name != "token" and stat.S_IMODE(path.lstat().st_mode) & 0o077]
     assert wide == []
 
 
-def test_a_backup_before_a_migration_is_private(site: Site) -> None:
-    site.ok("init")
+def test_a_backup_before_a_migration_is_private(home: Home) -> None:
+    home.ok("init")
     before = os.umask(0)
     try:
-        connection = SqliteConnection(str(site.home / "queue.db"), create=False, busy_ms=1_000)
+        connection = SqliteConnection(str(home.path / "queue.db"), create=False, busy_ms=1_000)
         with connection.transaction("migrate"):
-            back_up(connection.file, str(site.home / "backup"))
+            back_up(connection.file, str(home.path / "backup"))
         connection.close()
     finally:
         os.umask(before)
-    assert stat.S_IMODE((site.home / "backup").stat().st_mode) == 0o600
+    assert stat.S_IMODE((home.path / "backup").stat().st_mode) == 0o600
 
 
-def test_a_worker_leaves_no_core_file_and_a_job_may_want_one(site: Site) -> None:
+def test_a_worker_leaves_no_core_file_and_a_job_may_want_one(home: Home) -> None:
     """In it would be the password of the store, and what other jobs have in their environments."""
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     if hard == 0:
         pytest.skip("there are no core files here at all")
 
-    site.ok("enqueue", "--id", "a", "ulimit -c; ulimit -c $(ulimit -Hc) && ulimit -c")
+    home.ok("enqueue", "--id", "a", "ulimit -c; ulimit -c $(ulimit -Hc) && ulimit -c")
     starter = ["prlimit", f"--core={hard}:{hard}"] if shutil.which("prlimit") else []
     subprocess.run(
         [*starter, sys.executable, "-m", "queuectl", "worker", "start"],
-        env=site.env,
+        env=home.env,
         check=True,
         capture_output=True,
     )
-    site.wait_for("a", "completed")
-    pids = [*site.workers(), *site.supervisors()]
+    home.wait_for("a", "completed")
+    pids = [*home.workers(), *home.supervisors()]
     assert len(pids) == 2
     for pid in pids:
         assert resource.prlimit(pid, resource.RLIMIT_CORE) == (0, hard)
-    first, second = site.ok("logs", "a").split()
+    first, second = home.ok("logs", "a").split()
     assert first == "0"
     assert second != "0"

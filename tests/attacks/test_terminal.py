@@ -8,7 +8,7 @@ import pytest
 
 from tests.attacks.poison import ID, TYPED, furnish, poison
 from tests.attacks.pseudo_terminal import on_a_terminal
-from tests.site import Site
+from tests.support.home import Home
 
 # Ours, and only to redraw a line of progress.
 OUR_OWN = re.compile(r"\r\n|\r\x1b\[K|\r(?=waiting for )|\x1b\[K")
@@ -17,13 +17,13 @@ STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u20
 
 
 @pytest.fixture
-def poisoned(unchecked: Site) -> Site:
-    site = unchecked
-    with site.queue() as queue:
+def poisoned(unchecked: Home) -> Home:
+    home = unchecked
+    with home.queue() as queue:
         furnish(queue)
-    site.ok("schedule", "add", "nightly", "0 3 * * *", "--", "true")
-    poison(site.home / "queue.db")
-    return site
+    home.ok("schedule", "add", "nightly", "0 3 * * *", "--", "true")
+    poison(home.path / "queue.db")
+    return home
 
 
 def steering(said: bytes) -> list[str]:
@@ -77,7 +77,7 @@ def views(ids: list[str]) -> list[list[str]]:
     return wide + each
 
 
-def test_no_view_of_a_poisoned_store_steers_it(poisoned: Site) -> None:
+def test_no_view_of_a_poisoned_store_steers_it(poisoned: Home) -> None:
     with poisoned.queue() as queue:
         ids = [str(row.id) for row in queue.list()]
     commands = views(ids)
@@ -118,7 +118,7 @@ def actions(ids: list[str]) -> list[list[str]]:
     )
 
 
-def test_no_action_on_it_and_no_mistake_steers_it(poisoned: Site) -> None:
+def test_no_action_on_it_and_no_mistake_steers_it(poisoned: Home) -> None:
     with poisoned.queue() as queue:
         ids = [str(row.id) for row in queue.list()]
     commands = actions(ids)
@@ -128,7 +128,7 @@ def test_no_action_on_it_and_no_mistake_steers_it(poisoned: Site) -> None:
         assert not BROKEN.search(said) or "--debug" in words, (words, said)
 
 
-def test_an_id_of_two_lines_is_one_line_for_xargs(poisoned: Site) -> None:
+def test_an_id_of_two_lines_is_one_line_for_xargs(poisoned: Home) -> None:
     """Else `list --quiet | xargs queuectl rm` would delete a job that nobody has listed."""
     with poisoned.queue() as queue:
         count = len(queue.list())

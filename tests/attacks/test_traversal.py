@@ -15,10 +15,10 @@ from queuectl.logfiles import LogReader, delete_log, log_name, segments
 from queuectl.upkeep.rescuer import rescue
 from tests.attacks.pseudo_terminal import on_a_terminal
 from tests.attacks.traversals import PAYLOADS, STORED
-from tests.cli.stagehand import Stagehand, out
-from tests.site import Site
+from tests.support.dashboard import Server
+from tests.support.fake_worker import FakeWorker, out
+from tests.support.home import Home
 from tests.web.attack import count_jobs, serving
-from tests.web.server import Server
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_there_are_enough_of_them() -> None:
     assert len(set(PAYLOADS)) >= 60
 
 
-def test_none_can_be_typed_as_an_id(unchecked: Site, tmp_path: Path) -> None:
+def test_none_can_be_typed_as_an_id(unchecked: Home, tmp_path: Path) -> None:
     unchecked.ok("init")
     before = everything(tmp_path)
     refused = [["enqueue", f"--id={payload}", "true"] for payload in PAYLOADS]
@@ -54,7 +54,7 @@ def test_none_can_be_typed_as_an_id(unchecked: Site, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("field", ["queue", "group"])
-def test_names_of_other_things_make_no_path_either(unchecked: Site, tmp_path: Path, field: str) -> None:
+def test_names_of_other_things_make_no_path_either(unchecked: Home, tmp_path: Path, field: str) -> None:
     """Some of these may be called so; then it is a name and nothing else."""
     commands = [["enqueue", f"--{field}={payload}", "true"] for payload in PAYLOADS]
     unchecked.ok("init")
@@ -96,16 +96,16 @@ class TestFoundInTheStore:
         "shape", ["../victim.log", "00/../../victim.log", "{absolute}", "../logs/../victim.log"]
     )
     def test_a_log_elsewhere_is_neither_shown_nor_deleted(
-        self, unchecked: Site, victim: Path, shape: str
+        self, unchecked: Home, victim: Path, shape: str
     ) -> None:
         with unchecked.queue() as queue:
-            stage = Stagehand(queue)
+            fake_worker = FakeWorker(queue)
             queue.enqueue("true", id="a")
-            job = stage.claim("a")
-            stage.end(job, SUCCEEDED, log=log_name(job.seq, job.runs), output_bytes=90)
-            (unchecked.home / "logs" / "00").mkdir(parents=True)
-            stage.leave()
-        with closing(sqlite3.connect(unchecked.home / "queue.db")) as db:
+            job = fake_worker.claim("a")
+            fake_worker.end(job, SUCCEEDED, log=log_name(job.seq, job.runs), output_bytes=90)
+            (unchecked.path / "logs" / "00").mkdir(parents=True)
+            fake_worker.leave()
+        with closing(sqlite3.connect(unchecked.path / "queue.db")) as db:
             db.execute("UPDATE attempts SET log = ?", (shape.format(absolute=victim),))
             db.commit()
 
@@ -123,18 +123,18 @@ class TestFoundInTheStore:
 
     @pytest.mark.parametrize("id", ["../victim", "../../home/victim", "{absolute}", "x" * 3_000, "a\0b", ""])
     def test_a_worker_of_such_a_name_is_buried_and_nothing_else(
-        self, unchecked: Site, tmp_path: Path, id: str
+        self, unchecked: Home, tmp_path: Path, id: str
     ) -> None:
         bait = [tmp_path / "home" / f"victim{suffix}" for suffix in (".bell", ".ledger")]
         with unchecked.queue() as queue:
-            stage = Stagehand(queue)
+            fake_worker = FakeWorker(queue)
             queue.enqueue("true", id="a")
-            stage.claim("a")
+            fake_worker.claim("a")
             for path in bait:
                 path.write_text("precious")
             (tmp_path / "home" / "run").mkdir(mode=0o700, exist_ok=True)
             name = id.format(absolute=tmp_path / "home" / "victim")
-            with closing(sqlite3.connect(unchecked.home / "queue.db")) as db:
+            with closing(sqlite3.connect(unchecked.path / "queue.db")) as db:
                 db.execute("UPDATE workers SET id = ?, state = 'dead'", (name,))
                 db.execute("UPDATE jobs SET worker_id = ?", (name,))
                 db.commit()

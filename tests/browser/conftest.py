@@ -11,9 +11,9 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.browser import chromium
 from tests.browser.tab import Tab, Watch
-from tests.network.quiet import links_stay
+from tests.support.dashboard import OWN, Server
+from tests.support.quiet_network import links_stay
 from tests.web.conftest import api, kind, server, start_server
-from tests.web.server import OWN, Server
 
 __all__ = ["api", "kind", "server", "start_server"]
 

@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 
 from queuectl.testing import wait_until
-from tests.site import Site
-from tests.web.kit import ok
+from tests.support.home import Home
+from tests.support.http import ok
 
 PAGES = (
     "overview",
@@ -38,9 +38,9 @@ while [ ! -e never ]; do sleep 0.2; done
 """
 
 
-def set_scene(api: httpx.Client, site: Site) -> None:
+def set_scene(api: httpx.Client, home: Home) -> None:
     """Jobs in every state, a worker that runs two, queues with limits and a pause, schedules."""
-    script = site.work / "import.sh"
+    script = home.work / "import.sh"
     script.write_text(_IMPORT)
     script.chmod(0o755)
     jobs: list[dict[str, Any]] = [
@@ -75,9 +75,9 @@ def set_scene(api: httpx.Client, site: Site) -> None:
         },
     ]
     ok(api.post("/jobs/batch", json={"jobs": jobs}), 201)
-    site.start(concurrency=4)
+    home.start(concurrency=4)
     ends = [job["id"] for job in jobs if job["id"] not in ("nightly-import", "thumbnails")]
-    with site.queue() as queue:
+    with home.queue() as queue:
         wait_until(
             lambda: all(queue.get(id).state in ("completed", "dead", "failed") for id in ends),
             timeout=60,
@@ -116,7 +116,7 @@ def set_scene(api: httpx.Client, site: Site) -> None:
     ok(api.post("/schedules/month-end/pause"))
 
 
-def set_past(site: Site) -> None:
+def set_past(home: Home) -> None:
     """The hour before, as the keepers of the history would have left it: for pictures."""
     now = int(time.time() // 60)
     rows: list[tuple[int, str, int]] = []
@@ -139,5 +139,5 @@ def set_past(site: Site) -> None:
             "run 25": 3 * busy,
         }
         rows += [(now - ago, kind, round(amount)) for kind, amount in kinds.items() if round(amount)]
-    with closing(sqlite3.connect(site.address)) as store, store:
+    with closing(sqlite3.connect(home.address)) as store, store:
         store.executemany("INSERT OR REPLACE INTO history VALUES (1, '', ?, ?, ?)", rows)

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Locator, Page, Request, expect
 
-from tests.web.server import Server
+from tests.support.dashboard import Server
 
 # What Chromium writes about answers that a test has provoked.
 NOT_LET_IN = r"status of 401"

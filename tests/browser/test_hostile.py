@@ -14,8 +14,8 @@ from playwright.sync_api import expect
 
 from queuectl.testing import wait_until
 from tests.browser.tab import Tab
-from tests.site import Site
-from tests.web.kit import ok
+from tests.support.home import Home
+from tests.support.http import ok
 
 PAYLOADS = (
     "<script>alert(1)</script>",
@@ -89,9 +89,9 @@ def store(api: httpx.Client) -> list[str]:
     return [job["id"] for job in jobs]
 
 
-def poison(site: Site) -> None:
+def poison(home: Home) -> None:
     """What no command would take as a name: by the hand of somebody who can write to the store."""
-    with closing(sqlite3.connect(site.address)) as store, store:
+    with closing(sqlite3.connect(home.address)) as store, store:
         for n, text in enumerate(PAYLOADS):
             store.execute(
                 "UPDATE jobs SET tags = ?, job_group = ?, schedule = ?, progress = 50, progress_text = ? "
@@ -106,15 +106,15 @@ def poison(site: Site) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_nothing_is_run(tab: Tab, api: httpx.Client, site: Site) -> None:
+def test_nothing_is_run(tab: Tab, api: httpx.Client, home: Home) -> None:
     ids = store(api)
-    site.start(concurrency=4)
-    with site.queue() as queue:
+    home.start(concurrency=4)
+    with home.queue() as queue:
         wait_until(
             lambda: all(queue.get(id).state == "dead" for id in ids), timeout=90, what="all to be dead"
         )
-    site.ok("worker", "stop")
-    poison(site)
+    home.ok("worker", "stop")
+    poison(home)
     tab.watch.allow("status of 422")  # the past of a queue whose name is too long
     for page in ("overview", "queues", "schedules", "dead", "settings"):
         tab.open(f"#/{page}")
@@ -161,10 +161,10 @@ def test_words_in_the_address_and_in_fields(tab: Tab, api: httpx.Client) -> None
     is_clean(tab)
 
 
-def test_a_worker_whose_host_lies(tab: Tab, site: Site) -> None:
-    site.start()
+def test_a_worker_whose_host_lies(tab: Tab, home: Home) -> None:
+    home.start()
     host = PAYLOADS[2]
-    with closing(sqlite3.connect(site.address)) as store, store:
+    with closing(sqlite3.connect(home.address)) as store, store:
         store.execute("UPDATE workers SET host = ?, id = id || ?", (host, host))
     tab.open("#/workers")
     expect(tab.row(host)).to_have_count(1)

@@ -10,18 +10,18 @@ from playwright.sync_api import expect
 
 from queuectl.testing import wait_until
 from tests.browser.tab import Tab
-from tests.site import Site
+from tests.support.home import Home
 
 Enqueue = Callable[..., str]
 
 
-def gate(site: Site, name: str) -> tuple[Path, str]:
+def gate(home: Home, name: str) -> tuple[Path, str]:
     """A file, and a shell line that waits until it is there."""
-    file = site.work / name
+    file = home.work / name
     return file, f"while [ ! -e {file} ]; do sleep 0.05; done"
 
 
-def test_what_can_be_done_with_a_waiting_job(tab: Tab, site: Site, enqueue: Enqueue) -> None:
+def test_what_can_be_done_with_a_waiting_job(tab: Tab, home: Home, enqueue: Enqueue) -> None:
     enqueue("echo one", id="a")
     tab.open("#/jobs/a")
     tab.shows("a")
@@ -31,17 +31,17 @@ def test_what_can_be_done_with_a_waiting_job(tab: Tab, site: Site, enqueue: Enqu
     tab.button("Hold").click()
     tab.says("Job held.")
     expect(state).to_contain_text("held")
-    with site.queue() as queue:
+    with home.queue() as queue:
         assert queue.get("a").held
     tab.button("Release").click()
     expect(state).to_contain_text("pending")
-    assert site.state("a") == "pending"
+    assert home.state("a") == "pending"
 
     tab.button("Edit").click()
     tab.fill(priority="7", timeout="90s")
     tab.confirm("Save")
     expect(tab.main.locator("dl.kv")).to_contain_text("1m 30s")
-    with site.queue() as queue:
+    with home.queue() as queue:
         assert (queue.get("a").priority, queue.get("a").timeout) == (7, 90_000)
     tab.watch.allow("status of 422")
     tab.button("Edit").click()
@@ -51,31 +51,31 @@ def test_what_can_be_done_with_a_waiting_job(tab: Tab, site: Site, enqueue: Enqu
     tab.fill(priority="7", timeout="", run_at="+1h")
     tab.confirm()
     expect(state).to_contain_text("scheduled")
-    with site.queue() as queue:
+    with home.queue() as queue:
         assert queue.get("a").timeout is None
 
     tab.button("Cancel").click()
     expect(tab.dialog).to_contain_text("Cancel this job?")
     tab.dialog.get_by_role("button", name="Back").click()  # think again
     expect(tab.dialog).to_have_count(0)
-    assert site.state("a") == "scheduled"
+    assert home.state("a") == "scheduled"
     tab.button("Cancel").click()
     tab.confirm("Cancel this job")
     expect(state).to_contain_text("cancelled")
-    assert site.state("a") == "cancelled"
+    assert home.state("a") == "cancelled"
     tab.button("Retry").click()
     expect(state).to_contain_text("pending")
-    assert site.state("a") == "pending"
+    assert home.state("a") == "pending"
 
     tab.button("Delete").click()
     tab.confirm("Delete this job")
     tab.shows("Jobs")
-    with site.queue() as queue:
+    with home.queue() as queue:
         assert list(queue.list()) == []
 
 
-def test_the_output_grows_while_the_job_runs(tab: Tab, site: Site, enqueue: Enqueue) -> None:
-    file, wait = gate(site, "go")
+def test_the_output_grows_while_the_job_runs(tab: Tab, home: Home, enqueue: Enqueue) -> None:
+    file, wait = gate(home, "go")
     enqueue(
         f"echo first; echo oops >&2; {wait}; printf '\\033[31mred\\033[0m last\\n'; exit 3",
         id="a",
@@ -85,7 +85,7 @@ def test_the_output_grows_while_the_job_runs(tab: Tab, site: Site, enqueue: Enqu
     tab.shows("a")
     expect(tab.main).to_contain_text("There is no output")
     tab.mark()
-    site.start()
+    home.start()
     log = tab.main.get_by_role("region", name="Output")
     expect(log).to_contain_text("first")
     expect(log.locator("[data-stream=stderr]")).to_have_text("oops")
@@ -121,17 +121,17 @@ def test_the_output_grows_while_the_job_runs(tab: Tab, site: Site, enqueue: Enqu
     assert "last\n" in text
 
 
-def test_a_running_job_is_stopped_and_run_again(tab: Tab, site: Site, enqueue: Enqueue) -> None:
-    _, wait = gate(site, "never")
+def test_a_running_job_is_stopped_and_run_again(tab: Tab, home: Home, enqueue: Enqueue) -> None:
+    _, wait = gate(home, "never")
     enqueue(f"echo here; {wait}", id="a")
-    site.start()
-    site.wait_for("a", "processing")
+    home.start()
+    home.wait_for("a", "processing")
     tab.open("#/jobs/a")
     tab.shows("a")
     expect(tab.button("Delete")).to_have_count(0)
     tab.button("Cancel").click()
     tab.confirm("Cancel this job")
-    site.wait_for("a", "cancelled")
+    home.wait_for("a", "cancelled")
     expect(tab.main.locator(".job-state")).to_contain_text("cancelled")
     tab.button("Retry").click()
     expect(tab.main.locator(".job-state")).to_contain_text("processing")
@@ -143,7 +143,7 @@ def test_a_running_job_is_stopped_and_run_again(tab: Tab, site: Site, enqueue: E
     expect(tab.main.get_by_label("Attempt", exact=True)).to_have_value("1")
 
 
-def test_the_job_is_deleted_by_somebody_else(tab: Tab, site: Site, enqueue: Enqueue) -> None:
+def test_the_job_is_deleted_by_somebody_else(tab: Tab, home: Home, enqueue: Enqueue) -> None:
     enqueue("true", id="a", run_at="+1h", tags=["x"], queue="mail")
     enqueue("true", id="b", after=["a"])
     tab.open("#/jobs/b")
@@ -152,7 +152,7 @@ def test_the_job_is_deleted_by_somebody_else(tab: Tab, site: Site, enqueue: Enqu
     tab.main.locator("dl.kv").get_by_role("link", name="a", exact=True).click()
     tab.shows("a")
     tab.watch.allow("status of 404")  # it may be asked for once more
-    site.ok("rm", "b", "--yes")
-    site.ok("rm", "a", "--yes")
+    home.ok("rm", "b", "--yes")
+    home.ok("rm", "a", "--yes")
     expect(tab.main).to_contain_text("This job was deleted")
     wait_until(lambda: "#/jobs/a" in tab.page.url, what="the address to stay")

@@ -10,13 +10,13 @@ import httpx
 from playwright.sync_api import expect
 
 from tests.browser.tab import Tab
-from tests.site import Site
+from tests.support.home import Home
 
 Enqueue = Callable[..., str]
 
 
-def states(site: Site) -> dict[str, str]:
-    with site.queue() as queue:
+def states(home: Home) -> dict[str, str]:
+    with home.queue() as queue:
         return {job.id: job.state for job in queue.list(limit=1000)}
 
 
@@ -78,7 +78,7 @@ def test_filters_are_kept_in_the_address(tab: Tab, api: httpx.Client) -> None:
     expect(rows).to_have_count(3)
 
 
-def test_chosen_jobs(tab: Tab, site: Site, api: httpx.Client) -> None:
+def test_chosen_jobs(tab: Tab, home: Home, api: httpx.Client) -> None:
     batch(api, *({"command": "true", "id": id} for id in "abcdef"))
     tab.open("#/jobs")
     tab.shows("Jobs")
@@ -89,45 +89,45 @@ def test_chosen_jobs(tab: Tab, site: Site, api: httpx.Client) -> None:
     tools.get_by_role("button", name="Hold").click()
     tab.confirm("Hold 2 jobs")
     tab.says("2 jobs held.")
-    assert states(site) == {**dict.fromkeys("ab", "blocked"), **dict.fromkeys("cdef", "pending")}
+    assert states(home) == {**dict.fromkeys("ab", "blocked"), **dict.fromkeys("cdef", "pending")}
     for id in "abc":
         tab.choose(id)
     tools.get_by_role("button", name="Release").click()
     expect(tab.dialog).to_contain_text("1 other of the 3")
     tab.confirm("Release 2 jobs")
     tab.says("2 jobs released.")
-    assert set(states(site).values()) == {"pending"}
+    assert set(states(home).values()) == {"pending"}
     for id in "abc":
         tab.choose(id)
     tools.get_by_role("button", name="Cancel").click()
     tab.confirm("Cancel 3 jobs")
     tab.says("3 jobs cancelled.")
-    assert [id for id, state in states(site).items() if state == "cancelled"] == ["a", "b", "c"]
+    assert [id for id, state in states(home).items() if state == "cancelled"] == ["a", "b", "c"]
     tab.choose("a")
     tools.get_by_role("button", name="Retry").click()
     tab.confirm("Retry 1 job")
     tab.says("1 job will run again.")
-    assert states(site)["a"] == "pending"
+    assert states(home)["a"] == "pending"
     tab.choose("b")
     tools.get_by_role("button", name="Delete").click()
     tab.dialog.get_by_role("button", name="Back").click()
-    assert "b" in states(site)
+    assert "b" in states(home)
     tools.get_by_role("button", name="Delete").click()
     tab.confirm("Delete 1 job")
     tab.says("1 job deleted.")
-    assert "b" not in states(site)
+    assert "b" not in states(home)
     expect(tab.main.locator("tbody tr")).to_have_count(5)
     tab.choose("c")
-    site.ok("rm", "c", "--yes")  # gone meanwhile: it says so, and nothing else is touched
+    home.ok("rm", "c", "--yes")  # gone meanwhile: it says so, and nothing else is touched
     expect(tab.main.locator("tbody tr")).to_have_count(4)
     tools.get_by_role("button", name="Delete").click()
     expect(tab.page.locator("#toasts")).to_contain_text(
         re.compile("nothing to delete|no job|not found", re.I)
     )
-    assert sorted(states(site)) == ["a", "d", "e", "f"]
+    assert sorted(states(home)) == ["a", "d", "e", "f"]
 
 
-def test_pages_and_all_that_match(tab: Tab, site: Site, api: httpx.Client) -> None:
+def test_pages_and_all_that_match(tab: Tab, home: Home, api: httpx.Client) -> None:
     batch(api, *({"command": f"true {n}", "id": f"j{n:03}", "queue": "ab"[n % 2]} for n in range(130)))
     tab.open("#/jobs")
     tab.shows("Jobs")
@@ -157,13 +157,13 @@ def test_pages_and_all_that_match(tab: Tab, site: Site, api: httpx.Client) -> No
     expect(tab.dialog).to_contain_text("All jobs with this queue a")
     tab.confirm("Cancel 65 jobs")
     tab.says("65 jobs cancelled.")
-    found = states(site)
+    found = states(home)
     assert {id for id, state in found.items() if state == "cancelled"} == {
         f"j{n:03}" for n in range(0, 130, 2)
     }
 
 
-def test_by_keyboard_alone(tab: Tab, site: Site, api: httpx.Client) -> None:
+def test_by_keyboard_alone(tab: Tab, home: Home, api: httpx.Client) -> None:
     batch(api, *({"command": f"true {id}", "id": id} for id in "abc"))
     tab.open("#/overview")
     tab.shows("Overview")
@@ -191,7 +191,7 @@ def test_by_keyboard_alone(tab: Tab, site: Site, api: httpx.Client) -> None:
     expect(tab.dialog.get_by_role("button", name="Hold 1 job")).to_be_focused()
     press("Enter")
     tab.says("1 job held.")
-    assert states(site) == {"a": "pending", "b": "blocked", "c": "pending"}
+    assert states(home) == {"a": "pending", "b": "blocked", "c": "pending"}
     press("j")
     press("Enter")
     expect(tab.heading).to_have_text(re.compile("^[abc]$"))
@@ -199,7 +199,7 @@ def test_by_keyboard_alone(tab: Tab, site: Site, api: httpx.Client) -> None:
 
 
 def test_the_choice_and_the_focus_stay_while_the_list_changes(
-    tab: Tab, site: Site, api: httpx.Client
+    tab: Tab, home: Home, api: httpx.Client
 ) -> None:
     batch(api, *({"command": "true", "id": id} for id in "abc"))
     tab.open("#/jobs")

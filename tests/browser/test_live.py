@@ -10,9 +10,9 @@ from playwright.sync_api import Request, expect
 from queuectl.queues import pause
 from queuectl.testing import wait_until
 from tests.browser.tab import CUT_OFF, NOT_LET_IN, Tab
-from tests.cli.stagehand import Stagehand, learned
-from tests.site import Site
-from tests.web.server import Server
+from tests.support.dashboard import Server
+from tests.support.fake_worker import FakeWorker, learned
+from tests.support.home import Home
 
 Visit = Callable[..., Tab]
 Enqueue = Callable[..., str]
@@ -23,16 +23,16 @@ HIDE = """(hidden) => {
 }"""
 
 
-def test_jobs_of_the_command_line_appear_and_change(tab: Tab, site: Site) -> None:
-    file = site.work / "go"
+def test_jobs_of_the_command_line_appear_and_change(tab: Tab, home: Home) -> None:
+    file = home.work / "go"
     tab.open("#/jobs")
     tab.shows("Jobs")
     expect(tab.main).to_contain_text("There are no jobs yet")
     tab.mark()
-    site.ok("enqueue", "--id", "a", "--", f"while [ ! -e {file} ]; do sleep 0.05; done")
+    home.ok("enqueue", "--id", "a", "--", f"while [ ! -e {file} ]; do sleep 0.05; done")
     row = tab.row("sleep")
     expect(row).to_contain_text("pending")
-    site.start()
+    home.start()
     expect(row).to_contain_text("processing")
     expect(row).to_contain_text("running")
     tabs = tab.page.get_by_role("navigation", name="By state")
@@ -43,22 +43,22 @@ def test_jobs_of_the_command_line_appear_and_change(tab: Tab, site: Site) -> Non
     assert tab.is_same()
 
 
-def test_when_all_will_be_done(tab: Tab, site: Site) -> None:
+def test_when_all_will_be_done(tab: Tab, home: Home) -> None:
     tab.open()
     oldest = tab.main.locator(".tile").filter(has_text="Oldest waiting")
     expect(oldest).to_contain_text("nothing waits")
-    with site.queue() as queue:
+    with home.queue() as queue:
         queue.enqueue("make", cwd="/srv")
         expect(oldest).to_contain_text("no end in sight")
-        Stagehand(queue)
+        FakeWorker(queue)
         learned(queue, "make", 600)
         queue.enqueue("idle", queue="resting")
         pause(queue, "resting")
         expect(oldest).to_contain_text(re.compile(r"done in about \d+m, without 1 job\b"))
 
 
-def test_the_tiles_and_graphs(tab: Tab, site: Site, enqueue: Enqueue) -> None:
-    file = site.work / "go"
+def test_the_tiles_and_graphs(tab: Tab, home: Home, enqueue: Enqueue) -> None:
+    file = home.work / "go"
     tab.open()
     tab.shows("Overview")
     expect(tab.main).to_contain_text("There are no jobs yet")
@@ -67,7 +67,7 @@ def test_the_tiles_and_graphs(tab: Tab, site: Site, enqueue: Enqueue) -> None:
     enqueue("exit 1", max_retries=0)
     expect(tab.tile("Waiting")).to_have_text("2")
     expect(tab.main).to_contain_text("2 jobs wait, and no worker is running")
-    site.start(concurrency=2)
+    home.start(concurrency=2)
     expect(tab.tile("Workers")).to_have_text("1")
     expect(tab.tile("Running")).to_have_text("1 / 2 slots")
     expect(tab.tile("Dead")).to_have_text("1")
@@ -89,7 +89,7 @@ def test_the_tiles_and_graphs(tab: Tab, site: Site, enqueue: Enqueue) -> None:
     assert tab.is_same()
 
 
-def test_two_tabs(tab: Tab, server: Server, site: Site, visit: Visit, enqueue: Enqueue) -> None:
+def test_two_tabs(tab: Tab, server: Server, home: Home, visit: Visit, enqueue: Enqueue) -> None:
     enqueue("true", id="a")
     other = Tab(tab.context, server, tab.watch)  # the same cookies
     tab.open("#/jobs/a")
@@ -102,7 +102,7 @@ def test_two_tabs(tab: Tab, server: Server, site: Site, visit: Visit, enqueue: E
     other.main.get_by_role("toolbar").get_by_role("button", name="Release").click()
     other.confirm("Release 1 job")
     expect(tab.main.locator(".job-state")).to_contain_text("pending")
-    assert site.state("a") == "pending"
+    assert home.state("a") == "pending"
     tab.watch.allow(NOT_LET_IN)
     tab.page.get_by_role("button", name="Log out").click()
     expect(tab.heading).to_have_text("Log in")
@@ -110,7 +110,7 @@ def test_two_tabs(tab: Tab, server: Server, site: Site, visit: Visit, enqueue: E
     expect(other.heading).to_have_text("Log in")
 
 
-def test_a_hidden_tab_has_no_stream(tab: Tab, site: Site, enqueue: Enqueue) -> None:
+def test_a_hidden_tab_has_no_stream(tab: Tab, home: Home, enqueue: Enqueue) -> None:
     streams: set[Request] = set()
     tab.page.on("request", lambda one: streams.add(one) if "/stream" in one.url else None)
     # Not the method itself: Playwright wants to hang something on it.
@@ -132,11 +132,11 @@ def test_a_hidden_tab_has_no_stream(tab: Tab, site: Site, enqueue: Enqueue) -> N
     assert len(streams) == 1
 
 
-def test_a_restart_of_the_server(start_server: Callable[..., Server], site: Site, visit: Visit) -> None:
+def test_a_restart_of_the_server(start_server: Callable[..., Server], home: Home, visit: Visit) -> None:
     server = start_server()
     tab, log = visit(server), visit(server)
-    file = site.work / "go"
-    site.ok(
+    file = home.work / "go"
+    home.ok(
         "enqueue", "--id", "a", "--", f"echo before; while [ ! -e {file} ]; do sleep 0.05; done; echo after"
     )
     for one, hash, title in ((tab, "#/jobs", "Jobs"), (log, "#/jobs/a", "a")):
@@ -144,7 +144,7 @@ def test_a_restart_of_the_server(start_server: Callable[..., Server], site: Site
         one.open(hash)
         one.shows(title)
         one.mark()
-    site.start()
+    home.start()
     expect(log.main.get_by_role("region", name="Output")).to_contain_text("before")
     for end in (Server.stop, Server.kill):
         end(server)
@@ -155,7 +155,7 @@ def test_a_restart_of_the_server(start_server: Callable[..., Server], site: Site
         tab.page.get_by_role("link", name="Queues").click()  # a page that was not opened yet
         expect(tab.heading).to_have_text("Queues")
         expect(tab.main.locator(".failure")).to_contain_text("The server does not answer")
-        site.ok("enqueue", "--", "false")
+        home.ok("enqueue", "--", "false")
         server = start_server("--port", str(server.port))
         tab.banner.get_by_role("button", name="Try now").click()
         for one in (tab, log):
@@ -173,7 +173,7 @@ def test_a_restart_of_the_server(start_server: Callable[..., Server], site: Site
     assert log.is_same()
 
 
-def test_the_store_cannot_be_reached(tab: Tab, site: Site, enqueue: Enqueue) -> None:
+def test_the_store_cannot_be_reached(tab: Tab, home: Home, enqueue: Enqueue) -> None:
     """Actions that fail say so; nothing pretends to have worked."""
     enqueue("true", id="a")
     tab.watch.allow(CUT_OFF)
@@ -194,4 +194,4 @@ def test_the_store_cannot_be_reached(tab: Tab, site: Site, enqueue: Enqueue) -> 
     tab.page.unroute("**/api/v1/queues")
     tab.button("Try again").click()
     expect(tab.main.locator("tbody tr")).to_have_count(1)
-    wait_until(lambda: site.state("a") == "pending", what="the job to be as it was")
+    wait_until(lambda: home.state("a") == "pending", what="the job to be as it was")

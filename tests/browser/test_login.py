@@ -8,8 +8,8 @@ import httpx
 from playwright.sync_api import expect
 
 from tests.browser.tab import NOT_LET_IN, Tab
-from tests.site import Site
-from tests.web.server import Server
+from tests.support.dashboard import Server
+from tests.support.home import Home
 
 Visit = Callable[..., Tab]
 
@@ -64,7 +64,7 @@ def test_by_token_and_out_again(server: Server, visit: Visit) -> None:
     expect(tab.page.locator(".frame")).to_have_count(0)
 
 
-def test_a_session_that_is_over_leads_to_the_login(server: Server, site: Site, visit: Visit) -> None:
+def test_a_session_that_is_over_leads_to_the_login(server: Server, home: Home, visit: Visit) -> None:
     tab, other = visit(server), visit(server)
     for one in (tab, other):
         one.watch.allow(NOT_LET_IN)
@@ -72,10 +72,10 @@ def test_a_session_that_is_over_leads_to_the_login(server: Server, site: Site, v
     tab.shows("Settings")
     other.open("#/jobs")
     other.shows("Jobs")
-    site.ok("dashboard", "token", "rotate")
+    home.ok("dashboard", "token", "rotate")
     tab.page.get_by_role("link", name="Queues").click()
     is_out(tab, "Your session is over.")
-    site.ok("enqueue", "--", "true")  # the others notice it at the next change
+    home.ok("enqueue", "--", "true")  # the others notice it at the next change
     is_out(other, "Your session is over.")
 
 
@@ -113,8 +113,8 @@ def may_only_look(tab: Tab, api: httpx.Client) -> None:
     tab.watch.allow("status of 403")
 
 
-def test_a_token_that_may_only_look(server: Server, site: Site, api: httpx.Client, visit: Visit) -> None:
-    token = site.ok("dashboard", "token", "add", "guest", "--read").strip()
+def test_a_token_that_may_only_look(server: Server, home: Home, api: httpx.Client, visit: Visit) -> None:
+    token = home.ok("dashboard", "token", "add", "guest", "--read").strip()
     may_only_look(visit(server, token=token), api)
 
 

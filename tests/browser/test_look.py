@@ -11,8 +11,8 @@ from playwright.sync_api import expect
 
 from tests.browser.scene import PAGES, set_scene
 from tests.browser.tab import Tab
-from tests.site import Site
-from tests.web.server import Server
+from tests.support.dashboard import Server
+from tests.support.home import Home
 
 Visit = Callable[..., Tab]
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
@@ -35,8 +35,8 @@ def settle(tab: Tab, page: str) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_a_full_store(server: Server, site: Site, api: httpx.Client, visit: Visit) -> None:
-    set_scene(api, site)
+def test_a_full_store(server: Server, home: Home, api: httpx.Client, visit: Visit) -> None:
+    set_scene(api, home)
     tab = visit(server, color_scheme="light")
     wrong: dict[str, list[str]] = {}
     for theme in ("light", "dark"):

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.tab import Tab
-from tests.site import Site
-from tests.web.server import Server
+from tests.support.dashboard import Server
+from tests.support.home import Home
 
 MANY = 100_000
 SOON = 10.0  # seconds until a page is there; far less on a calm machine, but tests share theirs
@@ -18,9 +18,9 @@ SOON = 10.0  # seconds until a page is there; far less on a calm machine, but te
 
 @pytest.mark.timeout(300)
 def test_a_hundred_thousand_jobs(
-    site: Site, start_server: Callable[..., Server], visit: Callable[..., Tab]
+    home: Home, start_server: Callable[..., Server], visit: Callable[..., Tab]
 ) -> None:
-    with site.queue() as queue:
+    with home.queue() as queue:
         queue.enqueue_many(
             {"command": f"convert picture-{n}.png", "id": f"j{n:06}", "queue": f"q{n % 10}"}
             for n in range(MANY)
@@ -56,7 +56,7 @@ def test_a_hundred_thousand_jobs(
     tab.main.get_by_role("toolbar").get_by_role("button", name="Cancel").click()
     tab.confirm("Cancel 10,000 jobs")
     tab.says("10,000 jobs cancelled.")
-    with site.queue() as queue:
+    with home.queue() as queue:
         counts = queue.stats().counts
     assert (counts["cancelled"], counts["pending"]) == (10_000, 90_000)
     expect(tab.page.get_by_role("navigation", name="By state")).to_contain_text("Cancelled10k")

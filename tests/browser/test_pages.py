@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from tests.browser.tab import Tab
-from tests.web.server import Server
+from tests.support.dashboard import Server
 
 PAGES = {
     "overview": ("Overview", "o"),

@@ -15,8 +15,8 @@ from playwright.sync_api import expect
 from tests.browser.scene import PAGES, set_past, set_scene
 from tests.browser.tab import CUT_OFF, NOT_LET_IN, Tab
 from tests.browser.test_look import PHONE, settle
-from tests.site import Site
-from tests.web.server import Server
+from tests.support.dashboard import Server
+from tests.support.home import Home
 
 Visit = Callable[..., Tab]
 FOLDER = os.environ.get("QUEUECTL_SCREENSHOTS", "")
@@ -45,8 +45,8 @@ def shoot(tab: Tab, name: str, *, full: bool = True) -> None:
     tab.page.screenshot(path=Path(FOLDER, f"{re.sub(r'[^a-z0-9]+', '-', name)}.png"), full_page=full)
 
 
-def test_full_pages(server: Server, site: Site, api: httpx.Client, visit: Visit) -> None:
-    set_scene(api, site)
+def test_full_pages(server: Server, home: Home, api: httpx.Client, visit: Visit) -> None:
+    set_scene(api, home)
     for look, options in LOOKS.items():
         tab = visit(server, **options)
         for page in PAGES:
@@ -98,10 +98,10 @@ def test_empty_pages_and_errors(server: Server, visit: Visit) -> None:
     shoot(tab, "light-failure", full=False)
 
 
-def test_pictures_of_the_documents(server: Server, site: Site, api: httpx.Client, visit: Visit) -> None:
+def test_pictures_of_the_documents(server: Server, home: Home, api: httpx.Client, visit: Visit) -> None:
     """docs/images/dashboard-*.png: small, as a reader of docs/dashboard.md sees them."""
-    set_scene(api, site)
-    set_past(site)
+    set_scene(api, home)
+    set_past(home)
     for name, page, look in (
         ("overview", "overview", "light"),
         ("jobs", "jobs?state=processing,scheduled,blocked,failed,dead,completed,cancelled", "dark"),
@@ -109,5 +109,5 @@ def test_pictures_of_the_documents(server: Server, site: Site, api: httpx.Client
     ):
         tab = visit(server, color_scheme=look, viewport={"width": 1240, "height": 740})
         settle(tab, page)
-        tab.run(NO_TEST, {str(site.work): "/srv/shop", str(site.home): "~/.queuectl"})
+        tab.run(NO_TEST, {str(home.work): "/srv/shop", str(home.path): "~/.queuectl"})
         shoot(tab, f"dashboard-{name}", full=False)

@@ -11,8 +11,8 @@ from playwright.sync_api import expect
 
 from queuectl.testing import wait_until
 from tests.browser.tab import Tab
-from tests.site import Site
-from tests.web.kit import ok
+from tests.support.home import Home
+from tests.support.http import ok
 
 Enqueue = Callable[..., str]
 
@@ -64,14 +64,14 @@ def test_queues(tab: Tab, api: httpx.Client, enqueue: Enqueue) -> None:
     expect(tab.tile("Waiting")).to_have_text("1")
 
 
-def test_workers(tab: Tab, site: Site, enqueue: Enqueue) -> None:
+def test_workers(tab: Tab, home: Home, enqueue: Enqueue) -> None:
     tab.open("#/workers")
     tab.shows("Workers")
     expect(tab.main).to_contain_text("No worker is running")
-    file = site.work / "go"
+    file = home.work / "go"
     for id in "ab":
         enqueue(f"while [ ! -e {file} ]; do sleep 0.05; done", id=id)
-    site.start(count=2, concurrency=3)
+    home.start(count=2, concurrency=3)
     rows = tab.main.locator("tbody tr")
     expect(rows).to_have_count(2)
     expect(tab.main.locator(".beside")).to_contain_text("2 of 6 slots busy")
@@ -84,20 +84,20 @@ def test_workers(tab: Tab, site: Site, enqueue: Enqueue) -> None:
     expect(rows.filter(has_text="stopping")).to_have_count(1)
     file.touch()
     for id in "ab":
-        site.wait_for(id, "completed")
+        home.wait_for(id, "completed")
     expect(rows).to_have_count(1)
-    wait_until(lambda: len(site.workers()) == 1, what="the drained worker to end")
+    wait_until(lambda: len(home.workers()) == 1, what="the drained worker to end")
     rows.get_by_role("button", name="Stop").click()
     tab.confirm("Stop it now")
     expect(tab.main).to_contain_text("No worker is running")
-    wait_until(lambda: not site.workers(), what="the stopped worker to end")
+    wait_until(lambda: not home.workers(), what="the stopped worker to end")
 
 
-def test_schedules(tab: Tab, site: Site, api: httpx.Client) -> None:
+def test_schedules(tab: Tab, home: Home, api: httpx.Client) -> None:
     tab.open("#/schedules")
     tab.shows("Schedules")
     expect(tab.main).to_contain_text("There are no schedules")
-    site.ok("schedule", "add", "nightly", "0 3 * * *", "--", "echo backup")
+    home.ok("schedule", "add", "nightly", "0 3 * * *", "--", "echo backup")
     row = tab.row("nightly")
     expect(row).to_contain_text("0 3 * * *")
     expect(row).to_contain_text(re.compile(r"in \d+[hm]"))
@@ -120,7 +120,7 @@ def test_schedules(tab: Tab, site: Site, api: httpx.Client) -> None:
     assert len(ok(api.get("/jobs"))["jobs"]) == 1
 
 
-def test_dead_letters_by_cause(tab: Tab, site: Site, enqueue: Enqueue) -> None:
+def test_dead_letters_by_cause(tab: Tab, home: Home, enqueue: Enqueue) -> None:
     tab.open("#/dead")
     tab.shows("Dead letters")
     expect(tab.main).to_contain_text("No dead letters")
@@ -128,18 +128,18 @@ def test_dead_letters_by_cause(tab: Tab, site: Site, enqueue: Enqueue) -> None:
         enqueue("exit 1", id=f"one{n}", max_retries=0)
     for n in range(2):
         enqueue("exit 7", id=f"seven{n}", queue="mail", max_retries=0)
-    site.start(concurrency=3)
+    home.start(concurrency=3)
     expect(tab.main).to_contain_text("5 dead jobs, 2 causes")
     ones, sevens = (tab.main.locator(".cause").filter(has_text=f"exit code {n}") for n in (1, 7))
     expect(ones.locator("h2")).to_contain_text("3")
     expect(sevens).to_contain_text("mail")
-    site.ok("worker", "stop")
+    home.ok("worker", "stop")
     sevens.get_by_role("button", name="Retry").click()
     expect(tab.dialog).to_contain_text("exit code 7")
     tab.confirm("Retry 2 jobs")
     tab.says("2 jobs will run again.")
     expect(tab.main).to_contain_text("3 dead jobs, 1 cause")
-    with site.queue() as queue:
+    with home.queue() as queue:
         now = {job.id: job.state for job in queue.list()}
     assert {state for id, state in now.items() if id.startswith("seven")} == {"pending"}
     ones.get_by_role("link", name="Show jobs").click()
@@ -154,11 +154,11 @@ def test_dead_letters_by_cause(tab: Tab, site: Site, enqueue: Enqueue) -> None:
     ones.get_by_role("button", name="Delete").click()
     tab.confirm("Delete 3 jobs")
     expect(tab.main).to_contain_text("No dead letters")
-    with site.queue() as queue:
+    with home.queue() as queue:
         assert sorted(job.id for job in queue.list()) == ["seven0", "seven1"]
 
 
-def test_a_new_job(tab: Tab, site: Site, enqueue: Enqueue) -> None:
+def test_a_new_job(tab: Tab, home: Home, enqueue: Enqueue) -> None:
     enqueue("true", id="first", run_at="+1h")
     tab.watch.allow("status of 4")
     tab.open("#/new")
@@ -190,8 +190,8 @@ def test_a_new_job(tab: Tab, site: Site, enqueue: Enqueue) -> None:
     expect(tab.main.locator(".job-command")).to_have_text(values["command"])
     expect(tab.main.locator(".job-state")).to_contain_text("blocked")
     # What it says to type makes the same job.
-    site.ok(*shlex.split(said)[1:])
-    with site.queue() as queue:
+    home.ok(*shlex.split(said)[1:])
+    with home.queue() as queue:
         made = [job.to_dict() for job in queue.list() if job.id != "first"]
     assert len(made) == 2
     for name in ("command", "queue", "priority", "max_retries", "timeout", "tags", "env", "state"):
@@ -200,7 +200,7 @@ def test_a_new_job(tab: Tab, site: Site, enqueue: Enqueue) -> None:
     assert (made[0]["tags"], made[0]["command"]) == (["x", "y"], values["command"])
 
 
-def test_settings(tab: Tab, site: Site) -> None:
+def test_settings(tab: Tab, home: Home) -> None:
     tab.open("#/settings")
     tab.shows("Settings")
     row = tab.row("max-retries")
@@ -209,7 +209,7 @@ def test_settings(tab: Tab, site: Site) -> None:
     tab.fill(value="7")
     tab.confirm("Save")
     expect(row).to_contain_text("database")
-    assert site.ok("config", "get", "max-retries").strip() == "7"
+    assert home.ok("config", "get", "max-retries").strip() == "7"
     tab.watch.allow("status of 422")
     tab.button("Change max-retries").click()
     tab.fill(value="<script>alert(1)</script>")
@@ -219,6 +219,6 @@ def test_settings(tab: Tab, site: Site) -> None:
     expect(tab.dialog).to_have_count(0)
     tab.button("Unset max-retries").click()
     expect(row).to_contain_text("default")
-    assert site.ok("config", "get", "max-retries").strip() == "3"
-    site.ok("config", "set", "max-retries", "9")
+    assert home.ok("config", "get", "max-retries").strip() == "3"
+    home.ok("config", "set", "max-retries", "9")
     expect(row).to_contain_text("9")

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
-from tests.cli.stagehand import Stagehand
-from tests.engines import ENGINES, fresh_store
+from tests.support.engines import ENGINES, fresh_store
+from tests.support.fake_worker import FakeWorker
 
 from queuectl.cli.main import main
 from queuectl.queue import Queue
@@ -55,7 +55,7 @@ def store_url(request: pytest.FixtureRequest) -> Iterator[str | None]:
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, store_url: str | None, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home_dir(tmp_path: Path, store_url: str | None, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A queue of its own for every test, and no setting from outside."""
     for name in list(os.environ):
         if name.startswith("QUEUECTL_") and name != "QUEUECTL_PORTABLE":
@@ -70,20 +70,20 @@ def home(tmp_path: Path, store_url: str | None, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.fixture
-def queue(home: Path) -> Iterator[Queue]:
+def queue(home_dir: Path) -> Iterator[Queue]:
     with Queue.open() as opened:
         yield opened
 
 
 @pytest.fixture
-def stage(queue: Queue) -> Stagehand:
-    return Stagehand(queue)
+def fake_worker(queue: Queue) -> FakeWorker:
+    return FakeWorker(queue)
 
 
 @pytest.fixture
-def several(queue: Queue, stage: Stagehand) -> None:
+def several(queue: Queue, fake_worker: FakeWorker) -> None:
     """One job in each state that there is without dependencies."""
-    stage.furnish()
+    fake_worker.furnish()
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def _result(code: int, out: bytes, err: bytes) -> Result:
 
 
 @pytest.fixture
-def cli_process(home: Path) -> Cli:
+def cli_process(home_dir: Path) -> Cli:
     """The real thing: `python -m queuectl` with pipes."""
 
     def run(*words: str, stdin: str | None = None) -> Result:
@@ -144,7 +144,7 @@ def cli_process(home: Path) -> Cli:
 
 
 @pytest.fixture
-def start(home: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+def start(home_dir: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
     """Start a command that is to be watched while it runs."""
     started: list[subprocess.Popen[bytes]] = []
 
@@ -169,7 +169,7 @@ class Terminal(Protocol):
 
 
 @pytest.fixture
-def terminal(home: Path) -> Terminal:
+def terminal(home_dir: Path) -> Terminal:
     """The real thing on a terminal, with what is typed; stdout and stderr both come out of it."""
 
     def run(*words: str, keys: str = "", width: int = 80, term: str = "xterm") -> Result:

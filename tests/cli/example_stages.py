@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 from queuectl import queues, schedules
 from queuectl.app import export_queue
@@ -62,29 +62,29 @@ def stage_for(words: tuple[str, ...]) -> str:
     return NEEDED[max(fitting, key=len)] if fitting else "waiting"
 
 
-def build(stage: str, home: Path) -> dict[str, str]:
+def build(fake_worker: str, home_dir: Path) -> dict[str, str]:
     """Make the queue in `home`; returns what the environment of an example says of it."""
-    with Queue.open(str(home / "queue.db")) as queue:
-        if stage == "nothing":
+    with Queue.open(str(home_dir / "queue.db")) as queue:
+        if fake_worker == "nothing":
             return {}
         for id in JOBS:
             queue.enqueue(f"echo {id}", id=id, queue="mail", tags=["nightly"], max_retries=1)
         queue.enqueue("echo after", id="after", after=["deploy"], queue="mail")
-        queue.enqueue("true", id="trial", queue="gpu", tags=["trial"], delay="1h", hold=stage == "held")
+        queue.enqueue("true", id="trial", queue="gpu", tags=["trial"], delay="1h", hold=fake_worker == "held")
         schedules.add(queue, "nightly", "0 3 * * *", {"command": "true"}, zone="UTC")
-        hand = Stagehand(queue)
+        hand = FakeWorker(queue)
         try:
-            return _PLAYED[stage](queue, hand)
+            return _PLAYED[fake_worker](queue, hand)
         finally:
             hand.leave()
 
 
-def _waiting(queue: Queue, _: Stagehand) -> dict[str, str]:
+def _waiting(queue: Queue, _: FakeWorker) -> dict[str, str]:
     queues.pause(queue, "gpu")
     return {}
 
 
-def _ended(queue: Queue, hand: Stagehand) -> dict[str, str]:
+def _ended(queue: Queue, hand: FakeWorker) -> dict[str, str]:
     for id in JOBS:
         hand.fail(id, output=b"\0\0")
         hand.complete(id)
@@ -94,13 +94,13 @@ def _ended(queue: Queue, hand: Stagehand) -> dict[str, str]:
     return {}
 
 
-def _dead(_: Queue, hand: Stagehand) -> dict[str, str]:
+def _dead(_: Queue, hand: FakeWorker) -> dict[str, str]:
     for id in JOBS:
         hand.kill(id)
     return {}
 
 
-def _held(queue: Queue, _: Stagehand) -> dict[str, str]:
+def _held(queue: Queue, _: FakeWorker) -> dict[str, str]:
     from queuectl.editing import hold
 
     for id in JOBS:
@@ -108,12 +108,12 @@ def _held(queue: Queue, _: Stagehand) -> dict[str, str]:
     return {}
 
 
-def _running(_: Queue, hand: Stagehand) -> dict[str, str]:
+def _running(_: Queue, hand: FakeWorker) -> dict[str, str]:
     job = hand.claim("job1")
     return {"QUEUECTL_JOB_ID": job.id, "QUEUECTL_ATTEMPT_TOKEN": job.token}
 
 
-_PLAYED: dict[str, Callable[[Queue, Stagehand], dict[str, str]]] = {
+_PLAYED: dict[str, Callable[[Queue, FakeWorker], dict[str, str]]] = {
     "waiting": _waiting,
     "ended": _ended,
     "dead": _dead,
@@ -143,21 +143,21 @@ class Templates:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._environments = {stage: build(stage, root / stage) for stage in STAGES}
+        self._environments = {fake_worker: build(fake_worker, root / fake_worker) for fake_worker in STAGES}
         lines: list[str] = []
         export_queue(str(root / "ended" / "queue.db"), lines.append, progress=_quietly)
         (root / "queue.jsonl").write_text("".join(lines))
         make_backup(str(root / "ended" / "queue.db"), str(root / "saved.db"), progress=_quietly)
 
-    def copy(self, stage: str, folder: Path) -> dict[str, str]:
+    def copy(self, fake_worker: str, folder: Path) -> dict[str, str]:
         """The stage as a home in `folder`, with its files; returns the environment."""
-        shutil.copytree(self._root / stage, folder / "home")
+        shutil.copytree(self._root / fake_worker, folder / "home")
         furnish(folder / "work", self._root)
         (folder / "backup").mkdir()
         (folder / "srv").mkdir()
         path = f"{folder / 'work' / 'bin'}{os.pathsep}{os.environ['PATH']}"
-        home = {"HOME": str(folder), "QUEUECTL_HOME": str(folder / "home"), "PATH": path}
-        return {**home, **self._environments[stage]}
+        home_dir = {"HOME": str(folder), "QUEUECTL_HOME": str(folder / "home"), "PATH": path}
+        return {**home_dir, **self._environments[fake_worker]}
 
 
 def _quietly(*_: object) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Cli, Terminal
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 from queuectl.core.outcome import FAILED, SUCCEEDED
 from queuectl.queue import Queue
@@ -19,10 +19,10 @@ def states(queue: Queue) -> dict[str, str]:
     return {job.id: job.state for job in queue.list()}
 
 
-def kill(queue: Queue, stage: Stagehand, *ids: str) -> None:
+def kill(queue: Queue, fake_worker: FakeWorker, *ids: str) -> None:
     for id in ids:
         queue.enqueue("false", id=id, max_retries=0)
-        stage.fail(id, error=f"exit code 1: {id}")
+        fake_worker.fail(id, error=f"exit code 1: {id}")
 
 
 class TestCancel:
@@ -33,62 +33,64 @@ class TestCancel:
         assert states(queue) == {"a": "cancelled"}
 
     def test_of_a_running_job_waits_for_its_end(
-        self, start: Callable[..., subprocess.Popen[bytes]], queue: Queue, stage: Stagehand
+        self, start: Callable[..., subprocess.Popen[bytes]], queue: Queue, fake_worker: FakeWorker
     ) -> None:
         queue.enqueue("true", id="a")
-        job = stage.claim("a")
+        job = fake_worker.claim("a")
         process = start("cancel", "a")
         wait_until(lambda: queue.get("a").cancel_requested, what="the request")
         assert process.poll() is None
-        stage.cancel(job)
+        fake_worker.cancel(job)
         printed, _ = process.communicate(timeout=30)
         assert (process.returncode, printed.decode()) == (0, "✓ Job a cancelled\n")
 
     def test_holds_also_if_the_attempt_failed_by_itself_meanwhile(
-        self, start: Callable[..., subprocess.Popen[bytes]], queue: Queue, stage: Stagehand
+        self, start: Callable[..., subprocess.Popen[bytes]], queue: Queue, fake_worker: FakeWorker
     ) -> None:
         queue.enqueue("true", id="a")
-        job = stage.claim("a")
+        job = fake_worker.claim("a")
         process = start("cancel", "a")
         wait_until(lambda: queue.get("a").cancel_requested, what="the request")
-        stage.end(job, FAILED, exit_code=1)
+        fake_worker.end(job, FAILED, exit_code=1)
         process.communicate(timeout=30)
         assert process.returncode == 0
         assert states(queue) == {"a": "cancelled"}
 
     def test_tells_when_the_job_was_faster(
-        self, start: Callable[..., subprocess.Popen[bytes]], queue: Queue, stage: Stagehand
+        self, start: Callable[..., subprocess.Popen[bytes]], queue: Queue, fake_worker: FakeWorker
     ) -> None:
         queue.enqueue("true", id="a")
-        job = stage.claim("a")
+        job = fake_worker.claim("a")
         process = start("cancel", "a")
         wait_until(lambda: queue.get("a").cancel_requested, what="the request")
-        stage.end(job, SUCCEEDED, exit_code=0)
+        fake_worker.end(job, SUCCEEDED, exit_code=0)
         _, told = process.communicate(timeout=30)
         assert process.returncode == 4
         assert b"job a was completed before it could be stopped" in told
 
-    def test_without_waiting(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+    def test_without_waiting(self, cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
         queue.enqueue("true", id="a")
-        stage.claim("a")
+        fake_worker.claim("a")
         result = cli("cancel", "a", "--no-wait")
         assert (result.code, result.out) == (0, "✓ Job a is being stopped\n")
         assert queue.get("a").cancel_requested
 
     def test_says_when_the_worker_is_gone(self, cli: Cli, queue: Queue) -> None:
         queue.enqueue("true", id="a")
-        Stagehand(queue, alive=False).claim("a")
+        FakeWorker(queue, alive=False).claim("a")
         result = cli("cancel", "a")
         assert result.code == 1
         assert "its worker seems gone" in result.err
 
-    def test_of_an_ended_or_unknown_job_is_refused(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
-        kill(queue, stage, "a")
+    def test_of_an_ended_or_unknown_job_is_refused(
+        self, cli: Cli, queue: Queue, fake_worker: FakeWorker
+    ) -> None:
+        kill(queue, fake_worker, "a")
         assert cli("cancel", "a").code == 4
         assert cli("cancel", "b").code == 1
         assert cli("cancel", "\udcff").code == 1
 
-    def test_by_a_filter(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+    def test_by_a_filter(self, cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
         for id in "abc":
             queue.enqueue("true", id=id, queue="mail")
         queue.enqueue("true", id="other")
@@ -103,9 +105,9 @@ class TestTargets:
     """What all commands share that act on jobs."""
 
     def test_does_what_can_be_done_and_exits_with_the_worst(
-        self, cli: Cli, queue: Queue, stage: Stagehand
+        self, cli: Cli, queue: Queue, fake_worker: FakeWorker
     ) -> None:
-        kill(queue, stage, "a", "b")
+        kill(queue, fake_worker, "a", "b")
         queue.enqueue("true", id="c")
         result = cli("retry", "a", "nobody", "c", "b", "a")
         assert result.code == 4
@@ -145,9 +147,9 @@ class TestTargets:
         assert "✓ 3 jobs cancelled" in terminal("cancel", "--all", keys="y\n").out
 
     def test_json_is_one_object_for_one_id_and_an_array_otherwise(
-        self, cli: Cli, queue: Queue, stage: Stagehand
+        self, cli: Cli, queue: Queue, fake_worker: FakeWorker
     ) -> None:
-        kill(queue, stage, "a", "b", "c", "d")
+        kill(queue, fake_worker, "a", "b", "c", "d")
         assert cli("retry", "a", "--json").json()["state"] == "pending"
         assert [job["id"] for job in cli("retry", "b", "c", "--json").json()] == ["b", "c"]
         assert [job["id"] for job in cli("retry", "--all", "--json").json()] == ["d"]
@@ -163,26 +165,26 @@ class TestTargets:
 
 
 class TestRetryAndRemove:
-    def test_retry_gives_all_attempts_anew(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+    def test_retry_gives_all_attempts_anew(self, cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
         queue.enqueue("false", id="fail1", max_retries=1)
-        stage.kill("fail1")
+        fake_worker.kill("fail1")
         assert queue.get("fail1").attempts == 2
         assert cli("retry", "fail1").out == "✓ Job fail1 moved back to pending queue\n"
         job = queue.get("fail1")
         assert (job.state, job.attempts, job.last_error) == ("pending", 0, None)
         assert len(queue.attempts(job)) == 2
 
-    def test_retry_by_state(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
-        kill(queue, stage, "a", "b")
+    def test_retry_by_state(self, cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
+        kill(queue, fake_worker, "a", "b")
         queue.enqueue("true", id="c")
         queue.cancel("c")
         assert cli("retry", "--state", "dead", "--yes").code == 0
         assert states(queue) == {"a": "pending", "b": "pending", "c": "cancelled"}
 
-    def test_rm_deletes_what_does_not_run(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+    def test_rm_deletes_what_does_not_run(self, cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
         queue.enqueue("true", id="a")
         queue.enqueue("true", id="b")
-        stage.claim("b")
+        fake_worker.claim("b")
         assert cli("rm", "a").out == "✓ Job a deleted\n"
         refused = cli("rm", "b")
         assert refused.code == 4
@@ -190,23 +192,25 @@ class TestRetryAndRemove:
         assert cli("rm", "--all", "--yes").err == "no job to delete\n"
         assert states(queue) == {"b": "processing"}
 
-    def test_rm_takes_the_log_files_along(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+    def test_rm_takes_the_log_files_along(self, cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
         queue.enqueue("true", id="a")
-        job = stage.claim("a")
-        file = Path(stage.live_file(job).path)
+        job = fake_worker.claim("a")
+        file = Path(fake_worker.live_file(job).path)
         file.write_bytes(b"")
         name = str(file.relative_to(queue.store.location.logs_dir))
-        stage.end(job, SUCCEEDED, log=name)
+        fake_worker.end(job, SUCCEEDED, log=name)
         assert cli("rm", "a").code == 0
         assert not file.exists()
 
 
 class TestDeadLetters:
-    def test_list_shows_attempts_error_and_command(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+    def test_list_shows_attempts_error_and_command(
+        self, cli: Cli, queue: Queue, fake_worker: FakeWorker
+    ) -> None:
         assert cli("dlq").err == "no dead jobs\n"
         queue.enqueue("false", id="fail1", max_retries=3)
         queue.enqueue("true", id="fine")
-        stage.kill("fail1", error="exit code 1: " + "why " * 50)
+        fake_worker.kill("fail1", error="exit code 1: " + "why " * 50)
         header, row = cli("dlq", "list").out.splitlines()
         assert header.split() == ["ID", "STATE", "ATTEMPTS", "LAST", "ERROR", "COMMAND"]
         assert row.split()[:3] == ["fail1", "dead", "4/4"]
@@ -215,14 +219,14 @@ class TestDeadLetters:
         assert [job["id"] for job in cli("dlq", "list", "--json").json()] == ["fail1"]
         assert cli("dlq", "--json").json()[0]["attempts"] == 4
 
-    def test_show_is_for_dead_jobs(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
-        kill(queue, stage, "a")
+    def test_show_is_for_dead_jobs(self, cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
+        kill(queue, fake_worker, "a")
         queue.enqueue("true", id="b")
         assert "Last error: exit code 1: a" in cli("dlq", "show", "a").out
         assert cli("dlq", "show", "b").code == 4
 
-    def test_retry(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
-        kill(queue, stage, "fail1", "a", "b")
+    def test_retry(self, cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
+        kill(queue, fake_worker, "fail1", "a", "b")
         queue.enqueue("true", id="c")
         queue.cancel("c")
         assert cli("dlq", "retry", "fail1").out == "✓ Job fail1 moved back to pending queue\n"
@@ -235,8 +239,10 @@ class TestDeadLetters:
         assert states(queue)["c"] == "cancelled"
 
     @pytest.mark.parametrize("word", ["purge", "clear", "delete"])
-    def test_purge_deletes_dead_jobs_only(self, cli: Cli, queue: Queue, stage: Stagehand, word: str) -> None:
-        kill(queue, stage, "a", "b", "c")
+    def test_purge_deletes_dead_jobs_only(
+        self, cli: Cli, queue: Queue, fake_worker: FakeWorker, word: str
+    ) -> None:
+        kill(queue, fake_worker, "a", "b", "c")
         queue.enqueue("true", id="d")
         assert cli("dlq", word, "a").out == "✓ Job a deleted\n"
         assert cli("dlq", word, "d").code == 4
@@ -251,19 +257,21 @@ class TestDeadLetters:
 
 
 class TestCleanup:
-    def test_deletes_completed_jobs(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+    def test_deletes_completed_jobs(self, cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
         for id in "ab":
             queue.enqueue("true", id=id)
-            stage.complete(id)
-        kill(queue, stage, "dead")
+            fake_worker.complete(id)
+        kill(queue, fake_worker, "dead")
         queue.enqueue("true", id="waiting")
         assert cli("cleanup", "--dry-run").out == "would delete 2 jobs\n"
         assert cli("cleanup", "--older-than", "1h").out == "✓ 0 jobs deleted\n"
         assert cli("cleanup").out == "✓ 2 jobs deleted\n"
         assert states(queue) == {"dead": "dead", "waiting": "pending"}
 
-    def test_deletes_other_ended_jobs_when_told(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
-        kill(queue, stage, "dead")
+    def test_deletes_other_ended_jobs_when_told(
+        self, cli: Cli, queue: Queue, fake_worker: FakeWorker
+    ) -> None:
+        kill(queue, fake_worker, "dead")
         queue.enqueue("true", id="waiting")
         assert cli("cleanup", "--state", "all-finished", "--dry-run", "--json").json() == {
             "would_delete": 1,

@@ -88,13 +88,13 @@ def test_a_variable_with_a_bad_setting(cli: Cli, monkeypatch: pytest.MonkeyPatch
     ("text", "says"),
     [("max-retries = ", "cannot read"), ("max-retrys = 3", "there is no setting"), ("\xff", "cannot read")],
 )
-def test_a_bad_config_file(cli: Cli, home: Path, text: str, says: str) -> None:
-    home.mkdir()
-    (home / "config.toml").write_bytes(text.encode("latin-1"))
+def test_a_bad_config_file(cli: Cli, home_dir: Path, text: str, says: str) -> None:
+    home_dir.mkdir()
+    (home_dir / "config.toml").write_bytes(text.encode("latin-1"))
 
     result = cli("list")
 
     assert result.code == 2
     assert says in result.err
-    assert str(home / "config.toml") in result.err
+    assert str(home_dir / "config.toml") in result.err
     assert "Traceback" not in result.err

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Cli
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 from queuectl import schedules, triage
 from queuectl.cli.completion import FILES, Finder
@@ -78,7 +78,7 @@ class TestFromTheStore:
         assert offered("queuectl retry stopped ") == ["flaky", "broken"]
 
     def test_queues_schedules_and_workers(
-        self, offered: Offered, several: None, queue: Queue, stage: Stagehand
+        self, offered: Offered, several: None, queue: Queue, fake_worker: FakeWorker
     ) -> None:
         schedules.add(queue, "nightly", "@daily", {"command": "true"})
         assert offered("queuectl list --queue ") == ["default", "mail"]
@@ -87,7 +87,7 @@ class TestFromTheStore:
         assert offered("queuectl worker start --queue mail,") == ["mail,default"]
         assert offered("queuectl schedule pause ") == ["nightly"]
         assert offered("queuectl schedule add ") == []
-        assert offered("queuectl worker stop ") == [stage.worker.id]
+        assert offered("queuectl worker stop ") == [fake_worker.worker.id]
 
     def test_tags_and_groups_of_dead_jobs(self, offered: Offered, several: None, queue: Queue) -> None:
         queue.enqueue("true", tags=["nightly", "gpu"])
@@ -147,11 +147,11 @@ class TestFromTheProgram:
                 assert "--help" in options, (command, part)
                 assert "--debug" not in options  # what help does not show
 
-    def test_no_store_is_made(self, offered: Offered, home: Path) -> None:
+    def test_no_store_is_made(self, offered: Offered, home_dir: Path) -> None:
         for line in ("queuectl show ", "queuectl list --queue ", "queuectl schedule rm "):
             with pytest.raises(Exception, match="there is no database"):
                 offered(line)
-        assert not home.exists()
+        assert not home_dir.exists()
 
 
 def ask_process(line: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
@@ -181,10 +181,10 @@ class TestTrouble:
     @pytest.mark.parametrize(
         "line", ["queuectl show ", "queuectl nosuch ", "queuectl show 'a b", "queuectl dlq x "]
     )
-    def test_nothing_is_said(self, home: Path, line: str) -> None:
+    def test_nothing_is_said(self, home_dir: Path, line: str) -> None:
         done = ask_process(line)
         assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
-        assert not home.exists()
+        assert not home_dir.exists()
 
     def test_a_file_that_is_no_store(self, tmp_path: Path) -> None:
         (tmp_path / "x.db").write_bytes(b"this is no database at all" * 100)

@@ -84,9 +84,9 @@ def test_the_environment_wins_and_that_is_said(cli: Cli, monkeypatch: pytest.Mon
     assert cli("config", "get", "max-retries").out == "9\n"
 
 
-def test_json_has_plain_values_and_origins(cli: Cli, home: Path) -> None:
+def test_json_has_plain_values_and_origins(cli: Cli, home_dir: Path) -> None:
     cli("config", "set", "kill-grace", "1500ms")
-    (home / "config.toml").write_text('max-retries = 7\n"job-timeout" = "2m"\n')
+    (home_dir / "config.toml").write_text('max-retries = 7\n"job-timeout" = "2m"\n')
     values = cli("config", "--json").json()
     assert values["max-retries"] == {"value": 7, "origin": "file"}
     assert values["job-timeout"] == {"value": 120, "origin": "file"}
@@ -118,9 +118,9 @@ def test_settings_apply_to_new_jobs(cli: Cli) -> None:
     assert cli("enqueue", "--json", "true").json()["max_retries"] == 8
 
 
-def test_settings_that_do_not_fit_together_can_be_mended(cli: Cli, home: Path) -> None:
+def test_settings_that_do_not_fit_together_can_be_mended(cli: Cli, home_dir: Path) -> None:
     assert cli("config", "set", "worker-heartbeat-interval", "10").code == 0
-    (home / "config.toml").write_text('worker-lease = "15s"\n')
+    (home_dir / "config.toml").write_text('worker-lease = "15s"\n')
     assert cli("enqueue", "true").code == 2
     assert cli("config", "unset", "worker-heartbeat-interval").code == 0
     assert cli("enqueue", "true").code == 0

@@ -51,7 +51,7 @@ def assert_nothing_is_left(places: Path) -> None:
     assert processes_of(places) == []
 
 
-def test_the_whole_tour_goes_as_told(cli_process: Cli, places: Path, home: Path) -> None:
+def test_the_whole_tour_goes_as_told(cli_process: Cli, places: Path, home_dir: Path) -> None:
     started = time.monotonic()
     result = cli_process("demo")
     assert result.code == 0, result.out + result.err
@@ -61,7 +61,7 @@ def test_the_whole_tour_goes_as_told(cli_process: Cli, places: Path, home: Path)
         for text in step.shows:
             assert text in result.out
     assert "\x1b" not in result.out
-    assert not home.exists()
+    assert not home_dir.exists()
     assert_nothing_is_left(places)
 
 

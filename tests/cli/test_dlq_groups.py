@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.cli.conftest import Cli
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 from queuectl.queue import Queue
 
@@ -15,16 +15,16 @@ def store_url() -> None:
 
 
 @pytest.fixture
-def graves(queue: Queue, stage: Stagehand) -> None:
+def graves(queue: Queue, fake_worker: FakeWorker) -> None:
     for number in range(3):
         id, where = f"get{number}", ("mail", "mail", "web")[number]
         queue.enqueue(f"curl https://example.org/{number}", id=id, max_retries=0, queue=where)
-        stage.fail(id, error=f"exit code 1: (6) no host after {number + 5} ms")
+        fake_worker.fail(id, error=f"exit code 1: (6) no host after {number + 5} ms")
     for id, command in (("conv", "convert /in/1.png"), ("conv2", "/usr/bin/convert /in/2/b.png")):
         queue.enqueue(command, id=id, max_retries=0)
-        stage.fail(id, error="exit code 1")
+        fake_worker.fail(id, error="exit code 1")
     queue.enqueue("echo fine", id="fine")
-    stage.complete("fine")
+    fake_worker.complete("fine")
 
 
 def groups(cli: Cli, *words: str) -> list[dict[str, object]]:

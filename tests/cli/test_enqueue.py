@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Cli
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 from queuectl.cli.commands.enqueue import Unoptioned, build_parser
 from queuectl.cli.jobspec import parse_words
@@ -141,10 +141,10 @@ def test_numbers_print_as_they_were_typed(cli: Cli) -> None:
     assert '"retry_delay": 0.5,' in result.out
 
 
-def test_without_a_worker_it_says_how_to_start_one(cli: Cli, stage: Stagehand) -> None:
+def test_without_a_worker_it_says_how_to_start_one(cli: Cli, fake_worker: FakeWorker) -> None:
     assert cli("enqueue", "true").err == ""
 
-    stage.leave()
+    fake_worker.leave()
 
     assert cli("enqueue", "true").err == NO_WORKER
 
@@ -239,9 +239,9 @@ def test_of_the_environment_only_what_is_named_is_kept(
 # --- pasted back --------------------------------------------------------------------------------------
 
 
-def test_a_job_pasted_back_as_it_was_printed(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_a_job_pasted_back_as_it_was_printed(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     cli("enqueue", '{"id":"job1","command":"echo hi","tags":["a"],"timeout":5,"priority":2}')
-    stage.complete("job1")
+    fake_worker.complete("job1")
     printed = cli("show", "job1", "--json").out
     cli("rm", "job1")
 

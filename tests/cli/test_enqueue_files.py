@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Cli, Terminal
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 from queuectl.queue import Queue
 
@@ -147,7 +147,7 @@ def test_the_same_file_again_only_adds_what_is_new(cli: Cli, queue: Queue, jobs:
     assert [job.id for job in queue.list()] == ["a", "b", "c"]
 
 
-def test_what_the_queue_sets_itself_is_noted_once(cli: Cli, stage: Stagehand, jobs: Path) -> None:
+def test_what_the_queue_sets_itself_is_noted_once(cli: Cli, fake_worker: FakeWorker, jobs: Path) -> None:
     jobs.write_text('{"command":"x","state":"dead"}\n' * 3)
 
     result = cli("enqueue", "-f", str(jobs))

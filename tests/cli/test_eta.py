@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.cli.conftest import Cli
-from tests.cli.stagehand import Stagehand, learned
+from tests.support.fake_worker import FakeWorker, learned
 
 from queuectl.estimating import MOST_SAMPLED, eta
 from queuectl.queue import Queue
@@ -23,7 +23,7 @@ def eta_line(cli: Cli) -> str:
 
 
 def test_the_eta_is_the_work_that_waits_divided_by_the_slots(
-    cli: Cli, queue: Queue, stage: Stagehand
+    cli: Cli, queue: Queue, fake_worker: FakeWorker
 ) -> None:
     median = learned(queue, "make", 60)
     for _ in range(10):
@@ -32,15 +32,15 @@ def test_the_eta_is_the_work_that_waits_divided_by_the_slots(
     document = cli("status", "--json").json()
     assert document["eta_seconds"] == pytest.approx(10 * median / 1000, abs=0.1)
     assert document["eta"] == {"by": "commands", "known_percent": 100, "not_served": 0, "paused": 0}
-    others = [Stagehand(queue) for _ in range(3)]
+    others = [FakeWorker(queue) for _ in range(3)]
     assert eta(queue).ms == 10 * median // 4
-    for one in (stage, *others):
+    for one in (fake_worker, *others):
         one.leave()
     assert cli("status", "--json").json()["eta_seconds"] is None
     assert "ETA" not in cli("status").out
 
 
-def test_what_is_not_known_is_said(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_what_is_not_known_is_said(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     assert "ETA" not in cli("status").out
     learned(queue, "make", 60)
     queue.enqueue("make", cwd="/srv")
@@ -54,7 +54,7 @@ def test_what_is_not_known_is_said(cli: Cli, queue: Queue, stage: Stagehand) -> 
 
 
 def test_a_job_that_runs_and_one_that_waits_tell_how_long_they_will_take(
-    cli: Cli, queue: Queue, stage: Stagehand
+    cli: Cli, queue: Queue, fake_worker: FakeWorker
 ) -> None:
     queue.enqueue("make", id="new", cwd="/srv", timeout="300%")
     assert "300% of its usual run time, which is not known yet (0 of 3 successes)" in cli("show", "new").out
@@ -65,7 +65,7 @@ def test_a_job_that_runs_and_one_that_waits_tell_how_long_they_will_take(
     assert " (300% of its usual " in text
     document = cli("show", "new", "--json").json()
     assert (document["usual_seconds"], document["timeout_percent"]) == (median / 1000, 300)
-    stage.claim("new")
+    fake_worker.claim("new")
     told = cli("explain", "new").out
     assert "; its command usually takes " in told
     assert "(300% of its usual " in told
@@ -90,7 +90,7 @@ def test_a_share_that_makes_no_sense_is_refused(cli: Cli, value: str) -> None:
     assert "like 300%" in result.err
 
 
-def test_with_very_many_jobs_only_a_sample_is_looked_at(queue: Queue, stage: Stagehand) -> None:
+def test_with_very_many_jobs_only_a_sample_is_looked_at(queue: Queue, fake_worker: FakeWorker) -> None:
     here = queue.enqueue("true", hold=True).cwd
     median = learned(queue, "echo 0", 60, cwd=here)
     queue.enqueue_many([f"echo {number}" for number in range(100_000)])
@@ -109,7 +109,7 @@ def test_with_very_many_jobs_only_a_sample_is_looked_at(queue: Queue, stage: Sta
     assert 0 < work < MOST_SAMPLED * 100  # a look at each job would take some ten steps
 
 
-def test_of_very_many_queues_the_largest_are_looked_at(queue: Queue, stage: Stagehand) -> None:
+def test_of_very_many_queues_the_largest_are_looked_at(queue: Queue, fake_worker: FakeWorker) -> None:
     here = queue.enqueue("true", hold=True).cwd
     median = learned(queue, "make", 60, cwd=here)
     for number in range(50):

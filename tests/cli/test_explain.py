@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.cli.conftest import Cli
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 from queuectl import queues
 from queuectl.core import outcome as kinds
@@ -18,13 +18,13 @@ def first_sentence(cli: Cli, id: str) -> str:
     return str(cli("explain", id, "--json").json()["reasons"][0]["text"])
 
 
-def hire(queue: Queue, *, serves: str | None = None, provides: str | None = None) -> Stagehand:
+def hire(queue: Queue, *, serves: str | None = None, provides: str | None = None) -> FakeWorker:
     """A worker that serves only these queues, with these resources."""
-    stage = Stagehand(queue)
-    stage.leave()
-    stage.worker.queues, stage.worker.provides = serves, provides
-    queue.store.register(stage.worker, 600_000)
-    return stage
+    fake_worker = FakeWorker(queue)
+    fake_worker.leave()
+    fake_worker.worker.queues, fake_worker.worker.provides = serves, provides
+    queue.store.register(fake_worker.worker, 600_000)
+    return fake_worker
 
 
 def test_without_a_worker(cli: Cli, queue: Queue) -> None:
@@ -51,10 +51,10 @@ def test_of_several_jobs_and_of_one_that_does_not_exist(cli: Cli, queue: Queue) 
     assert cli("explain", "nobody").code == 1
 
 
-def test_with_a_free_worker(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_with_a_free_worker(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     queue.enqueue("true", id="a")
     assert codes(cli, "a") == ["ready"]
-    queue.store.control([stage.worker.id], "drain")
+    queue.store.control([fake_worker.worker.id], "drain")
     assert codes(cli, "a") == ["workers_stopping"]
 
 
@@ -67,10 +67,10 @@ def test_with_a_worker_for_other_queues(cli: Cli, queue: Queue) -> None:
 
 
 def test_when_all_slots_are_taken_it_tells_the_place_in_line(
-    cli: Cli, queue: Queue, stage: Stagehand
+    cli: Cli, queue: Queue, fake_worker: FakeWorker
 ) -> None:
     queue.enqueue("true", id="first")
-    stage.claim("first")
+    fake_worker.claim("first")
     queue.enqueue("true", id="low", priority=-1)
     for id in ("b", "c", "a"):
         queue.enqueue("true", id=id)
@@ -82,13 +82,13 @@ def test_when_all_slots_are_taken_it_tells_the_place_in_line(
     assert "before" not in first_sentence(cli, "high")
 
 
-def test_a_long_line_is_not_counted_to_its_end(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_a_long_line_is_not_counted_to_its_end(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     queue.enqueue_many(["true"] * 1_200)
     queue.enqueue("true", id="last")
     assert "1,000 jobs or more" in first_sentence(cli, "last")
 
 
-def test_of_a_paused_queue(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_of_a_paused_queue(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     queue.enqueue("true", id="a", queue="mail")
     queues.pause(queue, "mail", reason="the \x1b[31mserver\x1b[0m moves")
     result = cli("explain", "a")
@@ -99,11 +99,11 @@ def test_of_a_paused_queue(cli: Cli, queue: Queue, stage: Stagehand) -> None:
     assert codes(cli, "a") == ["ready"]
 
 
-def test_of_a_queue_with_limits(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_of_a_queue_with_limits(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     queues.configure(queue, "mail", concurrency=1, rate="1/h")
     for id in ("running", "a"):
         queue.enqueue("true", id=id, queue="mail")
-    stage.claim("running")
+    fake_worker.claim("running")
     assert "concurrency" in codes(cli, "a")
     # The remedy is a command that works.
     reasons = {reason["code"]: reason for reason in cli("explain", "a", "--json").json()["reasons"]}
@@ -111,7 +111,7 @@ def test_of_a_queue_with_limits(cli: Cli, queue: Queue, stage: Stagehand) -> Non
     assert "concurrency" not in codes(cli, "a")
 
 
-def test_of_a_rate_that_is_spent(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_of_a_rate_that_is_spent(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     queues.configure(queue, "mail", rate="1/h")
     now = queue.clock.now()
     queue.store.queues().set("mail", {"rate_spent": (now + 1_800_000) * 1_000_000}, now)
@@ -122,17 +122,17 @@ def test_of_a_rate_that_is_spent(cli: Cli, queue: Queue, stage: Stagehand) -> No
     assert reason["when"] is not None
 
 
-def test_of_needs(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_of_needs(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     queue.enqueue("true", id="a", needs="gpu=1")
     assert codes(cli, "a") == ["needs"]
-    stage.leave()
+    fake_worker.leave()
     hire(queue, provides="gpu=2")
     assert codes(cli, "a") == ["ready"]
     queue.enqueue("true", id="b", needs="gpu=3")
     assert "gpu=3 (the most is 2)" in first_sentence(cli, "b")
 
 
-def test_of_a_held_job(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_of_a_held_job(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     queue.enqueue("true", id="a", hold=True)
     (reason,) = cli("explain", "a", "--json").json()["reasons"]
     assert (reason["code"], reason["remedy"]) == ("held", "queuectl release a")
@@ -140,21 +140,21 @@ def test_of_a_held_job(cli: Cli, queue: Queue, stage: Stagehand) -> None:
     assert codes(cli, "a") == ["ready"]
 
 
-def test_of_dependencies(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_of_dependencies(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     queue.enqueue("true", id="build", max_retries=0)
     queue.enqueue("true", id="test", after=["build"])
     queue.enqueue("true", id="deploy", after=["test"])
     assert "build (pending) to succeed" in first_sentence(cli, "test")
-    stage.fail("build")
+    fake_worker.fail("build")
     queue.enqueue("true", id="other")
-    stage.complete("other")  # whoever comes by tells the others
+    fake_worker.complete("other")  # whoever comes by tells the others
     assert codes(cli, "test") == ["unmet"]
     told = cli("explain", "test").out
     assert "It waited for build (now dead) to succeed, which did not happen" in told
     assert "try: queuectl retry build" in told
 
 
-def test_of_a_full_group(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_of_a_full_group(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     for id in ("a", "b", "c"):
         queue.enqueue("true", id=id, group="acme", group_limit=1)
     assert codes(cli, "a") == ["ready"]
@@ -164,22 +164,22 @@ def test_of_a_full_group(cli: Cli, queue: Queue, stage: Stagehand) -> None:
     )
 
 
-def test_of_a_job_that_failed(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_of_a_job_that_failed(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     queue.enqueue("true", id="a", backoff_strategy="fixed", retry_delay="10m")
-    stage.fail("a", error="exit code 1: no such file")
+    fake_worker.fail("a", error="exit code 1: no such file")
     told = cli("explain", "a").out
     assert "Its attempt 1 of 4 failed: exit code 1. It is tried again 10m after that" in told
-    assert f"on {stage.host} by worker {stage.worker.id}: exit code 1 after" in told
+    assert f"on {fake_worker.host} by worker {fake_worker.worker.id}: exit code 1 after" in told
     assert ": no such file\n" in told
     assert "How attempt 1 died:\n  exit code 1: what most commands say for any failure" in told
 
 
-def test_of_a_running_job(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_of_a_running_job(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     queue.enqueue("true", id="a", timeout="10m")
-    stage.claim("a")
+    fake_worker.claim("a")
     assert codes(cli, "a") == ["running", "timeout"]
     queue.enqueue("true", id="b")
-    Stagehand(queue, alive=False).claim("b")
+    FakeWorker(queue, alive=False).claim("b")
     assert codes(cli, "b") == ["worker_gone", "running"]
 
 
@@ -189,13 +189,13 @@ def test_of_jobs_that_have_ended(cli: Cli, several: None) -> None:
     assert codes(cli, "stopped") == ["cancelled"]
 
 
-def test_of_an_exit_code_that_is_not_retried(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_of_an_exit_code_that_is_not_retried(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     queue.enqueue("true", id="a", no_retry_on="1-3")
-    stage.end(stage.claim("a"), kinds.FAILED, exit_code=2, error="exit code 2")
+    fake_worker.end(fake_worker.claim("a"), kinds.FAILED, exit_code=2, error="exit code 2")
     assert "one of its codes that are never retried (1-3)" in first_sentence(cli, "a")
 
 
-def test_of_a_unique_key_that_another_job_has_by_now(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_of_a_unique_key_that_another_job_has_by_now(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     queue.enqueue("true", id="a", unique_key="nightly")
     queue.cancel("a")
     assert codes(cli, "a") == ["cancelled"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.cli.conftest import Cli
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 from queuectl import schedules
 from queuectl.cli import formats
@@ -72,9 +72,9 @@ def test_one_form_at_a_time(cli: Cli, several: None, other: str) -> None:
     assert (result.code, result.out) == (2, "")
 
 
-def test_a_bad_template_makes_no_store(cli: Cli, home: object) -> None:
+def test_a_bad_template_makes_no_store(cli: Cli, home_dir: object) -> None:
     assert cli("list", "--format", "{nothing}").code == 2
-    assert not home.exists()  # type: ignore[attr-defined]
+    assert not home_dir.exists()  # type: ignore[attr-defined]
 
 
 def test_what_a_job_says_cannot_steer_the_terminal(cli: Cli, queue: Queue) -> None:
@@ -83,18 +83,20 @@ def test_what_a_job_says_cannot_steer_the_terminal(cli: Cli, queue: Queue) -> No
     assert shown == "printf '\\x1b[2J\\n\\u202e'\n"
 
 
-def test_every_command_that_has_it(cli: Cli, queue: Queue, several: None, stage: Stagehand) -> None:
+def test_every_command_that_has_it(cli: Cli, queue: Queue, several: None, fake_worker: FakeWorker) -> None:
     schedules.add(queue, "nightly", "@daily", {"command": "true"})
     assert cli("show", "done", "broken", "--format", "{id}={exit_code}").out == "done=0\nbroken=1\n"
     assert cli("dlq", "list", "--format", "{id}: {last_error}").out == "broken: exit code 1: no such file\n"
     assert cli("dlq", "show", "broken", "--format", "{state}").out == "dead\n"
     assert cli("status", "--format", "{completed} {dead} {total}").out == "1 1 7\n"
     assert cli("queue", "list", "--format", "{name} {pending}").out == "default 0\nmail 1\n"
-    assert cli("worker", "list", "--format", "{id} {state}").out == f"{stage.worker.id} busy\n"
+    assert cli("worker", "list", "--format", "{id} {state}").out == f"{fake_worker.worker.id} busy\n"
     assert cli("schedule", "list", "--format", "{name} {schedule}").out == "nightly @daily\n"
 
 
-def test_the_fields_are_those_of_the_json(cli: Cli, queue: Queue, several: None, stage: Stagehand) -> None:
+def test_the_fields_are_those_of_the_json(
+    cli: Cli, queue: Queue, several: None, fake_worker: FakeWorker
+) -> None:
     everything = {
         "retry_on": "1", "no_retry_on": "2", "ok_codes": "3", "memory": "1G", "cpu_time": "1h", "files": 100,
         "processes": 100, "nice": 5, "needs": {"gpu": 1}, "unique_key": "k", "group": "g", "hold": True,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Cli, Result, assert_store_error
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 from queuectl import queues, schedules
 from queuectl.cli.nextsteps import Situation, next_steps
@@ -29,16 +29,16 @@ def suggested(result: Result) -> list[str]:
 # --- no store -----------------------------------------------------------------------------------------
 
 
-def test_without_a_store_none_is_made(cli: Cli, home: Path) -> None:
+def test_without_a_store_none_is_made(cli: Cli, home_dir: Path) -> None:
     page = cli()
     assert suggested(page) == FIRST
     assert "none; the store is made by the first one" in page.out
-    assert not home.exists()
+    assert not home_dir.exists()
     assert cli("--json").json()["exists"] is False
-    assert not home.exists()
+    assert not home_dir.exists()
 
 
-def test_without_a_store_as_json(cli: Cli, home: Path) -> None:
+def test_without_a_store_as_json(cli: Cli, home_dir: Path) -> None:
     found = cli("--json").json()
     assert found["jobs"] == dict.fromkeys(states.ALL, 0)
     assert (found["total"], found["workers"]) == (0, 0)
@@ -74,7 +74,7 @@ class TestOfAFile:
         (elsewhere / "notes.txt").write_text("not a database, but long enough to be looked at\n" * 20)
         assert_store_error(cli("--db", "notes.txt"), "not a database")
 
-    def test_an_option_that_is_not_there(self, cli: Cli, home: Path) -> None:
+    def test_an_option_that_is_not_there(self, cli: Cli, home_dir: Path) -> None:
         result = cli("--db", "x.db", "--frobnicate")
         assert result.code == 2
         assert "unknown option '--frobnicate'" in result.err
@@ -115,14 +115,16 @@ class TestOfAFile:
         assert re.search(r"^Schedules  1, the next fires in \d+[smh]$", page.out, re.MULTILINE)
         assert suggested(page)[0] == "queuectl worker start"
 
-    def test_a_paused_queue_says_why(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+    def test_a_paused_queue_says_why(self, cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
         queue.enqueue("true", queue="mail")
         queues.pause(queue, "mail", reason="moving\x1b[2J")
         page = cli()
         assert "Queue      mail paused: moving\\x1b[2J\n" in page.out
         assert suggested(page)[0] == "queuectl queue resume mail"
 
-    def test_a_job_that_is_not_taken_is_explained(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+    def test_a_job_that_is_not_taken_is_explained(
+        self, cli: Cli, queue: Queue, fake_worker: FakeWorker
+    ) -> None:
         queue.enqueue("true", id="left")
         assert suggested(cli())[0] == "queuectl explain left"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.cli.conftest import Cli
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 from queuectl.graphs import graph_around
 from queuectl.queue import Queue
@@ -56,11 +56,11 @@ def test_of_jobs_that_wait_for_nothing(cli: Cli, queue: Queue) -> None:
     assert "no job waits for another" in result.err
 
 
-def test_leaves_out_what_has_ended_unless_asked(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_leaves_out_what_has_ended_unless_asked(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     queue.enqueue("true", id="a")
     queue.enqueue("true", id="b", after=["a"])
-    stage.complete("a")
-    stage.complete("b")
+    fake_worker.complete("a")
+    fake_worker.complete("b")
     assert cli("graph").out == ""
     assert cli("graph", "b").out.splitlines() == ["a  completed  true", "└─ b  completed ◀  true"]
 

@@ -74,7 +74,7 @@ def test_a_time_in_local_time(cli: Cli, queue: Queue, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("module", ["queuectl", "queuectl.cli", "queuectl.cli.main"])
-def test_as_a_module(module: str, home: Path) -> None:
+def test_as_a_module(module: str, home_dir: Path) -> None:
     command = [sys.executable, "-m", module, "enqueue", "--quiet", "--id", "job1", "true"]
 
     done = subprocess.run(command, capture_output=True, check=False, timeout=60)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 # What Python has loaded by itself does not count.
 SCRIPT = """
@@ -64,27 +64,27 @@ FORMS = {
 
 
 @pytest.mark.parametrize(("words", "more"), FORMS.values(), ids=FORMS)
-def test_enqueue_loads_only_what_it_needs(home: Path, words: tuple[str, ...], more: set[str]) -> None:
+def test_enqueue_loads_only_what_it_needs(home_dir: Path, words: tuple[str, ...], more: set[str]) -> None:
     loaded = loaded_by("enqueue", *words)
 
     assert loaded & SLOW == set()
     assert loaded - ALLOWED - more == set()
 
 
-def test_words_without_an_option_need_no_parser(home: Path) -> None:
+def test_words_without_an_option_need_no_parser(home_dir: Path) -> None:
     assert "argparse" not in loaded_by("enqueue", "echo hi")
 
 
-def test_without_workers_nobody_asks_the_system_about_processes(home: Path) -> None:
+def test_without_workers_nobody_asks_the_system_about_processes(home_dir: Path) -> None:
     loaded_by("enqueue", "the first looks at the file system")
     assert not [name for name in loaded_by("enqueue", "echo hi") if name.startswith("queuectl.system")]
 
 
-def test_a_living_worker_makes_no_difference(stage: Stagehand) -> None:
+def test_a_living_worker_makes_no_difference(fake_worker: FakeWorker) -> None:
     assert loaded_by("enqueue", "echo hi") - ALLOWED == set()
 
 
-def test_a_file_adds_its_reader_and_no_more(home: Path, tmp_path: Path) -> None:
+def test_a_file_adds_its_reader_and_no_more(home_dir: Path, tmp_path: Path) -> None:
     (tmp_path / "jobs").write_text('{"command":"true"}\n' * 3)
 
     loaded = loaded_by("enqueue", "--file", str(tmp_path / "jobs"))
@@ -92,7 +92,7 @@ def test_a_file_adds_its_reader_and_no_more(home: Path, tmp_path: Path) -> None:
     assert loaded - ALLOWED == {"queuectl.cli.jobfile", "encodings.utf_8_sig"}
 
 
-def test_very_many_jobs_add_how_they_are_stored(home: Path, tmp_path: Path) -> None:
+def test_very_many_jobs_add_how_they_are_stored(home_dir: Path, tmp_path: Path) -> None:
     (tmp_path / "jobs").write_text("true\n" * 100)
 
     loaded = loaded_by("enqueue", "--lines", "--file", str(tmp_path / "jobs"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.cli.conftest import Cli, Terminal
-from tests.cli.stagehand import Stagehand, err, out
+from tests.support.fake_worker import FakeWorker, err, out
 
 from queuectl.core.outcome import FAILED, SUCCEEDED
 from queuectl.logfiles import log_name
@@ -157,11 +157,13 @@ class TestShow:
         assert job["history"][0]["report"]["cause"] == "exit_code"
         assert cli("show", "done", "--json").json()["history"][0]["report"] is None
 
-    def test_gives_the_last_words_of_the_last_failure(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+    def test_gives_the_last_words_of_the_last_failure(
+        self, cli: Cli, queue: Queue, fake_worker: FakeWorker
+    ) -> None:
         queue.enqueue("true", id="talker", max_retries=1)
         words = b"".join(b"line %d\n" % number for number in range(9)) + b"\x1b[31mred\x1b[0m \x9b31m\n"
-        stage.fail("talker", output=err(b"of the first\n"))
-        stage.fail("talker", output=out(b"no word of it\n") + err(words))
+        fake_worker.fail("talker", output=err(b"of the first\n"))
+        fake_worker.fail("talker", output=out(b"no word of it\n") + err(words))
         for command in (("show",), ("dlq", "show"), ("explain",)):
             report = cli(*command, "talker").out.partition("How attempt 2 died:\n")[2]
             last = report.partition("Its last words on stderr:\n")[2].splitlines()
@@ -170,14 +172,18 @@ class TestShow:
         assert [one["report"]["stderr"][0] for one in history] == ["of the first", "line 5"]
         assert cli("explain", "talker", "--json").json()["report"]["attempt"] == 2
 
-    def test_gives_the_last_words_of_a_long_log(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+    def test_gives_the_last_words_of_a_long_log(
+        self, cli: Cli, queue: Queue, fake_worker: FakeWorker
+    ) -> None:
         queue.enqueue("true", id="long", max_retries=0)
-        job = stage.claim("long")
-        stage.live_file(job).write(out(b"x" * 100_000) + err(b"early\n", 1) + out(b"y\n") + err(b"late\n", 2))
-        stage.end(job, FAILED, exit_code=3, error="exit code 3: late", log=log_name(job.seq, job.runs))
+        job = fake_worker.claim("long")
+        fake_worker.live_file(job).write(
+            out(b"x" * 100_000) + err(b"early\n", 1) + out(b"y\n") + err(b"late\n", 2)
+        )
+        fake_worker.end(job, FAILED, exit_code=3, error="exit code 3: late", log=log_name(job.seq, job.runs))
         assert cli("show", "long").out.endswith("Its last words on stderr:\n    early\n    late\n")
 
-    def test_has_the_attempt_that_runs(self, cli: Cli, several: None, stage: Stagehand) -> None:
+    def test_has_the_attempt_that_runs(self, cli: Cli, several: None, fake_worker: FakeWorker) -> None:
         assert cli("info", "running").out.splitlines()[-1].split()[0] == "1"
         history = cli("get", "running", "--json").json()["history"]
         assert [(a["outcome"], a["finished_at"]) for a in history] == [("running", None)]
@@ -197,10 +203,10 @@ class TestShow:
         assert "there is no job" in result.err
 
     def test_keeps_control_characters_and_secrets_to_itself(
-        self, terminal: Terminal, cli: Cli, queue: Queue, stage: Stagehand
+        self, terminal: Terminal, cli: Cli, queue: Queue, fake_worker: FakeWorker
     ) -> None:
         queue.enqueue(EVIL, id="evil", env={"TOKEN": "hush"}, max_retries=0)
-        stage.fail("evil", error="exit code 1: \x1b[2J\x07")
+        fake_worker.fail("evil", error="exit code 1: \x1b[2J\x07")
         for text in (terminal("show", "evil", width=200).out, cli("show", "evil").out):
             assert "\x1b]" not in text
             assert "\x1b[2J" not in text
@@ -212,12 +218,12 @@ class TestShow:
 
 def test_worker_list_shows_what_runs_at_this_moment(cli: Cli, queue: Queue) -> None:
     """Its worker has had no heartbeat since."""
-    stage = Stagehand(queue)
+    fake_worker = FakeWorker(queue)
     queue.enqueue("echo a", id="a")
     assert cli("worker", "list", "--format", "{state} {running}").out == "idle 0\n"
-    job = stage.claim("a")
+    job = fake_worker.claim("a")
     assert cli("worker", "list", "--format", "{state} {running}").out == "busy 1\n"
     assert " 1/1 " in cli("worker", "list").out
-    stage.end(job, SUCCEEDED, exit_code=0)
+    fake_worker.end(job, SUCCEEDED, exit_code=0)
     assert cli("worker", "list", "--json").json()[0]["running"] == 0
-    stage.leave()
+    fake_worker.leave()

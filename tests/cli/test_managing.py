@@ -6,7 +6,7 @@ import json
 
 import pytest
 from tests.cli.conftest import Cli
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 from queuectl.editing import EDITABLE
 from queuectl.queue import Queue
@@ -212,9 +212,9 @@ class TestMove:
         assert result.out == "✓ Job a moved to queue slow\n✓ Job b moved to queue slow\n"
         assert {job.queue for job in queue.list()} == {"slow"}
 
-    def test_by_a_filter(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+    def test_by_a_filter(self, cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
         queue.enqueue_many([{"command": "true", "id": id, "queue": "mail"} for id in "abc"])
-        stage.claim("a")
+        fake_worker.claim("a")
         assert cli("move", "--queue", "mail", "--to", "bulk", "--dry-run").out == "would move 2 jobs: b, c\n"
         assert cli("move", "--queue", "mail", "--to", "bulk", "--yes").out == "✓ 2 jobs moved to queue bulk\n"
         assert {job.id: job.queue for job in queue.list()} == {"a": "mail", "b": "bulk", "c": "bulk"}

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Cli
-from tests.cli.stagehand import Stagehand
-from tests.site import Site
+from tests.support.fake_worker import FakeWorker
+from tests.support.home import Home
 
 from queuectl.queue import JobFilter, Queue
 from queuectl.testing import wait_until
@@ -41,7 +41,7 @@ def test_they_are_stored_with_their_options_and_the_tag_of_the_map(cli: Cli, que
     assert "queuectl worker start" in result.err
 
 
-def test_without_a_name_one_is_made_that_finds_them(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_without_a_name_one_is_made_that_finds_them(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     result = cli("map", "--json", "true", ":::", "a", "a")
 
     said = result.json()
@@ -64,12 +64,12 @@ def test_a_bad_line_far_down_takes_all_with_it(cli: Cli, queue: Queue, elsewhere
 
 class TestResume:
     def test_adds_what_is_new_retries_what_is_dead_and_leaves_the_rest(
-        self, cli: Cli, queue: Queue, stage: Stagehand
+        self, cli: Cli, queue: Queue, fake_worker: FakeWorker
     ) -> None:
         assert cli("map", "--name", "m", "-r", "0", "run", ":::", "done", "dead", "gone", "waits").code == 0
         done, dead, gone, _ = [job.id for job in queue.list()]
-        stage.complete(done)
-        stage.fail(dead)
+        fake_worker.complete(done)
+        fake_worker.fail(dead)
         queue.cancel(gone)
 
         result = cli("map", "--resume", "m", "run", ":::", "done", "dead", "gone", "waits", "new")
@@ -96,15 +96,15 @@ class TestResume:
 
 
 @pytest.fixture(params=["alone", "with workers"])
-def place(request: pytest.FixtureRequest, site: Site) -> Site:
+def place(request: pytest.FixtureRequest, home: Home) -> Home:
     """Who runs the jobs: this command itself, or workers in the background."""
     if request.param == "with workers":
-        site.start(concurrency=3)
-    return site
+        home.start(concurrency=3)
+    return home
 
 
 class TestWaiting:
-    def test_prints_in_the_order_of_the_inputs_however_they_end(self, place: Site) -> None:
+    def test_prints_in_the_order_of_the_inputs_however_they_end(self, place: Home) -> None:
         """The first waits for the last, so they end the other way round."""
         before = "until test {1} = 3 || test -e done-$(({1}+1)); do sleep 0.05; done"
         command = before + "; echo {1}; echo e{1} >&2; : > done-{1}"
@@ -114,8 +114,8 @@ class TestWaiting:
         errors = [line for line in result.stderr.splitlines() if line.startswith("e")]
         assert errors == ["e1", "e2", "e3"]
 
-    def test_one_that_fails_makes_the_exit_code_and_json_has_all_of_them(self, site: Site) -> None:
-        result = site.q("map", "--json", "--print", "-r", "0", "echo {}; exit {}", ":::", "0", "7")
+    def test_one_that_fails_makes_the_exit_code_and_json_has_all_of_them(self, home: Home) -> None:
+        result = home.q("map", "--json", "--print", "-r", "0", "echo {}; exit {}", ":::", "0", "7")
 
         said = json.loads(result.stdout)
         assert result.returncode == 1
@@ -133,23 +133,23 @@ class TestWaiting:
         ],
     )
     def test_a_rule_ends_the_rest_at_once(
-        self, site: Site, rule: str, code: int, ends: dict[str, str]
+        self, home: Home, rule: str, code: int, ends: dict[str, str]
     ) -> None:
         """The second runs for ever; the third may only start when the first has ended and is on its way."""
         jobs = "2" if "success" in rule else "1"
         first = ["1"] if jobs == "1" else ["1", "60"]
         rest = ["60", "0"] if jobs == "1" else ["0"]
         command = "test {} = 1 && exit 1; sleep {}"
-        result = site.q("map", "-r", "0", "-j", jobs, "--wait", "--halt", rule, command, ":::", *first, *rest)
+        result = home.q("map", "-r", "0", "-j", jobs, "--wait", "--halt", rule, command, ":::", *first, *rest)
 
         assert result.returncode == code, result.stderr
         assert f"halting ({rule})" in result.stderr
-        with site.queue() as queue:
+        with home.queue() as queue:
             assert by_input(queue) == ends
 
-    def test_soon_lets_run_what_runs(self, site: Site) -> None:
+    def test_soon_lets_run_what_runs(self, home: Home) -> None:
         """The second ends by itself, and only after others were cancelled."""
-        site.start(concurrency=2)
+        home.start(concurrency=2)
         look = f"{sys.executable} -m queuectl list --state cancelled --quiet"
         see = f"until {look} | grep -q .; do sleep 0.1; done"
         # The first fails only while the second runs, or that one would be cancelled too.
@@ -171,24 +171,24 @@ class TestWaiting:
             "4",
             "5",
         )
-        result = site.q("map", *words)
+        result = home.q("map", *words)
 
-        with site.queue() as queue:
+        with home.queue() as queue:
             ends = by_input(queue)
         assert result.returncode == 1
         assert ends["2"] == "completed"
         assert "cancelled" in ends.values()
         assert "2\n" in result.stdout
 
-    def test_who_stops_waiting_leaves_the_jobs_to_others(self, site: Site) -> None:
-        site.ok("init")
+    def test_who_stops_waiting_leaves_the_jobs_to_others(self, home: Home) -> None:
+        home.ok("init")
         words = ("map", "--name", "m", "-j", "1", "--wait", "sleep", ":::", "60", "61")
         with (
-            site.queue() as queue,
+            home.queue() as queue,
             subprocess.Popen(
                 [sys.executable, "-m", "queuectl", *words],
-                env=site.env,
-                cwd=site.work,
+                env=home.env,
+                cwd=home.work,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 text=True,

@@ -82,7 +82,7 @@ def test_no_input_is_no_job(cli: Cli, queue: Queue) -> None:
         (["--id", "x", "echo", ":::", "a"], "unrecognized arguments: --id"),
     ],
 )
-def test_bad_input_stores_nothing(cli: Cli, home: Path, words: list[str], says: str) -> None:
+def test_bad_input_stores_nothing(cli: Cli, home_dir: Path, words: list[str], says: str) -> None:
     result = cli("map", *words)
 
     assert result.code == 2

@@ -13,9 +13,9 @@ from tests.cli.mistake import Mistake
 from tests.cli.mistakes_in_conditions import IN_CONDITIONS
 from tests.cli.mistakes_in_jobs import IN_JOBS
 from tests.cli.mistakes_in_use import IN_USE
-from tests.cli.stagehand import Stagehand
-from tests.engines import ENGINES, fresh_store
-from tests.stranger import tables
+from tests.support.engines import ENGINES, fresh_store
+from tests.support.fake_worker import FakeWorker
+from tests.support.sql import tables
 
 from queuectl.queue import Queue
 
@@ -40,7 +40,7 @@ def store_url() -> None:
 
 @dataclass(frozen=True)
 class Shop:
-    home: str
+    home_dir: str
     url: str | None
     queue: Queue
 
@@ -53,18 +53,18 @@ class Shop:
 @pytest.fixture(scope="module", params=ENGINES)
 def shop(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     """One store with a job in every state. All can share it, as each shows that it has left it as it was."""
-    home = str(tmp_path_factory.mktemp("shop") / "home")
+    home_dir = str(tmp_path_factory.mktemp("shop") / "home")
     with fresh_store(request.param) as url:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("QUEUECTL_HOME", home)
+            patch.setenv("QUEUECTL_HOME", home_dir)
             queue = Queue.open(url)
         with queue:
-            Stagehand(queue).furnish()
-            yield Shop(home, url, queue)
+            FakeWorker(queue).furnish()
+            yield Shop(home_dir, url, queue)
 
 
 @pytest.fixture
-def furnished(shop: Shop, home: Path, monkeypatch: pytest.MonkeyPatch) -> Queue:
+def furnished(shop: Shop, home_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Queue:
     shop.enter(monkeypatch)
     return shop.queue
 
@@ -76,7 +76,7 @@ def vacancy(request: pytest.FixtureRequest) -> Iterator[str | None]:
 
 
 @pytest.fixture
-def empty(vacancy: str | None, home: Path, monkeypatch: pytest.MonkeyPatch) -> str | None:
+def empty(vacancy: str | None, home_dir: Path, monkeypatch: pytest.MonkeyPatch) -> str | None:
     """A place where there is nothing, and must be nothing afterwards."""
     if vacancy:
         monkeypatch.setenv("QUEUECTL_DB", vacancy)
@@ -139,13 +139,13 @@ def test_with_json_the_error_is_one_object_on_stderr(
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.early], ids=lambda case: case.name)
 def test_what_is_wrong_by_itself_makes_no_store(
-    case: Mistake, cli: Cli, home: Path, empty: str | None, elsewhere: Path
+    case: Mistake, cli: Cli, home_dir: Path, empty: str | None, elsewhere: Path
 ) -> None:
     put(case, elsewhere)
 
     assert cli(*case.words).code == case.code
 
-    assert not home.exists()
+    assert not home_dir.exists()
     assert not empty or not tables(empty)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Cli, assert_store_error
-from tests.engines import SERVERS, fresh_store
-from tests.stranger import tables
+from tests.support.engines import SERVERS, fresh_store
+from tests.support.sql import tables
 
 LOOKING = [
     ("list",),
@@ -66,13 +66,13 @@ def without_digits(text: str) -> str:
 
 @pytest.mark.parametrize("words", LOOKING, ids=" ".join)
 def test_as_an_empty_queue_but_nothing_is_made(
-    cli: Cli, here: Path, home: Path, words: tuple[str, ...]
+    cli: Cli, here: Path, home_dir: Path, words: tuple[str, ...]
 ) -> None:
     result = cli("--db", "no/such.db", *words)
     makes = "queuectl --db no/such.db enqueue … makes it"
     assert f"note: there is no queue at {here}/no/such.db yet; {makes}" in result.err.splitlines()
     assert os.listdir(here) == []
-    assert not home.exists()
+    assert not home_dir.exists()
 
     cli("--db", "empty.db", "init")
     empty = cli("--db", "empty.db", *words)
@@ -95,9 +95,9 @@ def test_an_error_in_json_stands_alone(cli: Cli) -> None:
     assert json.loads(result.err)["error"]["code"] == "not_found"
 
 
-def test_a_fresh_home_is_left_alone_without_a_word(cli: Cli, home: Path) -> None:
+def test_a_fresh_home_is_left_alone_without_a_word(cli: Cli, home_dir: Path) -> None:
     assert cli("list").err == "no jobs\n"
-    assert not home.exists()
+    assert not home_dir.exists()
 
 
 def test_the_environment_may_be_mistyped_as_well(
@@ -132,7 +132,7 @@ def test_what_can_never_be_a_store_is_no_empty_one(cli: Cli, here: Path) -> None
 
 
 @pytest.mark.parametrize("engine", SERVERS)
-def test_on_a_server(cli: Cli, home: Path, engine: str) -> None:
+def test_on_a_server(cli: Cli, home_dir: Path, engine: str) -> None:
     with fresh_store(engine) as url:
         assert url is not None
         result = cli("--db", url, "list", "--json")
@@ -143,4 +143,4 @@ def test_on_a_server(cli: Cli, home: Path, engine: str) -> None:
         metrics = cli("--db", url, "metrics").out
         assert "queuectl_store_size_bytes 0.0" in metrics
         assert tables(url) == set()
-        assert not home.exists()
+        assert not home_dir.exists()

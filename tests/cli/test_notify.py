@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Cli
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 from queuectl.queue import Queue
 
@@ -21,7 +21,9 @@ def told(queue: Queue) -> list[tuple[str | None, str]]:
     return [(job.about, job.command) for job in queue.list() if job.about is not None]
 
 
-def test_a_job_its_queue_and_the_store_can_name_a_command(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_a_job_its_queue_and_the_store_can_name_a_command(
+    cli: Cli, queue: Queue, fake_worker: FakeWorker
+) -> None:
     for id in ("own", "mute"):
         assert cli("enqueue", "--id", id, "--notify", "none" if id == "mute" else "to me", "x").code == 0
     cli("enqueue", "--id", "mailed", "--queue", "mail", "x")
@@ -30,7 +32,7 @@ def test_a_job_its_queue_and_the_store_can_name_a_command(cli: Cli, queue: Queue
     assert cli("config", "set", "notify", "to all").code == 0
     assert cli("config", "set", "notify-on", "completed").code == 0
     with Queue.open() as other:
-        crew = Stagehand(other)
+        crew = FakeWorker(other)
         for id in ("own", "mute", "mailed", "all"):
             crew.complete(id)
     assert told(queue) == [("own", "to me"), ("mailed", "to mail"), ("all", "to all")]
@@ -51,10 +53,10 @@ def test_the_wish_of_a_job_is_changed_in_parts(cli: Cli, queue: Queue) -> None:
     assert queue.get("a").notify is None
 
 
-def test_a_job_shows_who_was_told_and_how_that_went(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_a_job_shows_who_was_told_and_how_that_went(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     cli("enqueue", "--id", "a", "--notify", "tell", "--notify-on", "any", "x")
-    stage.complete("a")
-    stage.kill("a:notify-1", error="exit code 7")
+    fake_worker.complete("a")
+    fake_worker.kill("a:notify-1", error="exit code 7")
     facts = [" ".join(line.split()) for line in cli("show", "a").out.splitlines()]
     assert {"Notify: tell on any end", "Notified: a:notify-1 dead (exit code 7)"} <= set(facts)
     (shown,) = cli("show", "a", "--json").json()["notifications"]
@@ -65,9 +67,9 @@ def test_a_job_shows_who_was_told_and_how_that_went(cli: Cli, queue: Queue, stag
     assert queue.get("a").state == "completed"
 
 
-def test_a_job_as_it_was_shown_can_be_enqueued_again(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_a_job_as_it_was_shown_can_be_enqueued_again(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     cli("enqueue", '{"id":"a","command":"x","notify":"tell","notify_on":"dead","input":"some text"}')
-    stage.kill("a")
+    fake_worker.kill("a")
     shown = {**cli("show", "a", "--json").json(), "id": "b"}
     result = cli("enqueue", json.dumps(shown))
     assert result.code == 0, result.err
@@ -76,10 +78,10 @@ def test_a_job_as_it_was_shown_can_be_enqueued_again(cli: Cli, queue: Queue, sta
 
 
 def test_nobody_waits_for_notifications_without_asking_for_them(
-    cli: Cli, queue: Queue, stage: Stagehand
+    cli: Cli, queue: Queue, fake_worker: FakeWorker
 ) -> None:
     cli("enqueue", "--id", "a", "--notify", "tell", "x")
-    stage.complete("a")
+    fake_worker.complete("a")
     for words in (("--all",), ("--search", "a"), ("a",)):
         result = cli("wait", *words, "--timeout", "0")
         assert (result.code, result.out) == (0, "✓ 1 job completed\n"), words
@@ -102,7 +104,7 @@ def test_a_worker_for_some_queues_is_told_that_it_runs_no_notifications(cli: Cli
 
 
 def test_doctor_finds_notifications_that_nobody_runs(cli: Cli, queue: Queue) -> None:
-    crew = Stagehand(queue)
+    crew = FakeWorker(queue)
     cli("enqueue", "--id", "a", "--notify", "tell", "x")
     crew.complete("a")
     crew.leave()
@@ -143,13 +145,13 @@ def test_what_no_store_could_hold_is_refused(
     assert list(queue.list()) == []
 
 
-def test_explain_says_who_was_not_told(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_explain_says_who_was_not_told(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     cli("enqueue", "--id", "a", "--notify", "tell", "x")
-    stage.complete("a")
+    fake_worker.complete("a")
     waiting = cli("explain", "a").out
     assert "The notification a:notify-1 about it is pending: nobody has been told yet." in waiting
     assert "try: queuectl explain a:notify-1" in waiting
-    stage.kill("a:notify-1")
+    fake_worker.kill("a:notify-1")
     failed = cli("explain", "a", "--json").json()["reasons"][1]
     assert failed["text"].startswith("The notification a:notify-1 about it is dead: ")
     assert failed["remedy"] == "queuectl retry a:notify-1"

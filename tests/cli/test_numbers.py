@@ -8,7 +8,7 @@ import sys
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.cli.conftest import Cli
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 from queuectl.core.measures import class_of
 from queuectl.queue import Queue
@@ -112,7 +112,7 @@ class TestStats:
             ("mail", 1),
         ]
 
-    def test_rounds_success_down(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+    def test_rounds_success_down(self, cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
         queue.store.history().measured(
             [("default", "completed", 99_999), ("default", "dead", 1)], queue.clock.now()
         )

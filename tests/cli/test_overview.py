@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.cli.conftest import Cli
-from tests.cli.stagehand import Stagehand, out
+from tests.support.fake_worker import FakeWorker, out
 
 from queuectl.queue import Queue
 from queuectl.testing import wait_until
@@ -36,17 +36,19 @@ class TestStatus:
         assert lines[2].startswith("ETA: ~7m30s (by the throughput")
         assert len(lines) == 3
 
-    def test_rates_a_busy_queue_by_its_last_minute(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+    def test_rates_a_busy_queue_by_its_last_minute(
+        self, cli: Cli, queue: Queue, fake_worker: FakeWorker
+    ) -> None:
         for id in queue.enqueue_many(["true"] * 12):
-            stage.complete(id)
+            fake_worker.complete(id)
         assert "Throughput: 12 jobs/min (last 1 min)" in cli("status").out
 
     def test_the_eta_is_not_made_of_time_when_there_was_nothing_to_do(
-        self, cli: Cli, queue: Queue, stage: Stagehand
+        self, cli: Cli, queue: Queue, fake_worker: FakeWorker
     ) -> None:
         """The first second of a big batch: 20 ended, 600 wait. By the minute it would be half an hour."""
         for id in queue.enqueue_many(["true"] * 620)[:20]:
-            stage.complete(id)
+            fake_worker.complete(id)
         status = cli("status", "--json").json()
         assert status["throughput_per_minute"] == 20
         assert status["drain_seconds"] < 600
@@ -70,7 +72,7 @@ class TestStatus:
         assert cli("status", "--queue", "mail", "--json").json()["total"] == 1
 
     def test_does_not_count_workers_that_are_gone(self, cli: Cli, queue: Queue) -> None:
-        Stagehand(queue, alive=False)
+        FakeWorker(queue, alive=False)
         assert "Active Workers: 0" in cli("status").out
 
     def test_watches_until_ctrl_c(self, start: Callable[..., subprocess.Popen[bytes]], queue: Queue) -> None:
@@ -107,14 +109,14 @@ class TestWait:
         assert result.json()["jobs"]["pending"] == 1
 
     def test_ends_with_the_last_job(
-        self, start: Callable[..., subprocess.Popen[bytes]], queue: Queue, stage: Stagehand
+        self, start: Callable[..., subprocess.Popen[bytes]], queue: Queue, fake_worker: FakeWorker
     ) -> None:
         queue.enqueue("true", id="a", tags=["x"])
         queue.enqueue("true", id="b", tags=["x"])
         process = start("wait", "--tag", "x", "--timeout", "60")
-        stage.complete("a")
+        fake_worker.complete("a")
         assert process.poll() is None
-        stage.complete("b", output=out(b"hi"))
+        fake_worker.complete("b", output=out(b"hi"))
         printed, _ = process.communicate(timeout=30)
         assert (process.returncode, printed.decode()) == (0, "✓ 2 jobs completed\n")
 
@@ -122,10 +124,10 @@ class TestWait:
         made = queue.enqueue_many(["true"] * 6_000)
         assert cli("wait", "--timeout", "0", *made).code == 124
 
-    def test_for_everything(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+    def test_for_everything(self, cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
         assert cli("wait", "--all").code == 0
         queue.enqueue("true", id="a")
-        stage.complete("a")
+        fake_worker.complete("a")
         assert cli("wait", "--all").out == "✓ 1 job completed\n"
 
     @pytest.mark.parametrize(

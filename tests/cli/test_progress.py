@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 from tests.cli.conftest import Cli
-from tests.cli.stagehand import Stagehand
-from tests.site import Site
+from tests.support.fake_worker import FakeWorker
+from tests.support.home import Home
 
 from queuectl.core.job import Job
 from queuectl.queue import Queue
@@ -29,32 +29,32 @@ def inside(monkeypatch: pytest.MonkeyPatch) -> Inside:
 
 
 @pytest.fixture
-def job(queue: Queue, stage: Stagehand) -> Job:
+def job(queue: Queue, fake_worker: FakeWorker) -> Job:
     queue.enqueue("true", id="a")
-    return stage.claim("a")
+    return fake_worker.claim("a")
 
 
-def test_a_command_tells_how_far_it_is(site: Site) -> None:
+def test_a_command_tells_how_far_it_is(home: Home) -> None:
     tell = f"{sys.executable} -m queuectl progress"
-    site.ok(
+    home.ok(
         "enqueue",
         "--id",
         "a",
         f"{tell} 40 'epoch 4/10' && touch told && while [ ! -e go ]; do sleep 0.05; done",
     )
-    site.start()
-    wait_until((site.work / "told").exists, what="the command to have told")
-    assert "Progress:" in site.ok("show", "a")
-    assert "40% epoch 4/10" in site.ok("show", "a")
-    header, row = site.ok("list").splitlines()
+    home.start()
+    wait_until((home.work / "told").exists, what="the command to have told")
+    assert "Progress:" in home.ok("show", "a")
+    assert "40% epoch 4/10" in home.ok("show", "a")
+    header, row = home.ok("list").splitlines()
     assert header.split()[-2:] == ["PROGRESS", "COMMAND"]
     assert "40% epoch 4/10" in row
-    assert "  a: 40% epoch 4/10" in site.ok("status").splitlines()
-    (site.work / "go").touch()
-    site.wait_for("a", "completed")
-    assert "Progress:" not in site.ok("show", "a")
-    assert "PROGRESS" not in site.ok("list")
-    assert "Progress:" not in site.ok("status")
+    assert "  a: 40% epoch 4/10" in home.ok("status").splitlines()
+    (home.work / "go").touch()
+    home.wait_for("a", "completed")
+    assert "Progress:" not in home.ok("show", "a")
+    assert "PROGRESS" not in home.ok("list")
+    assert "Progress:" not in home.ok("status")
 
 
 TOLD: list[tuple[tuple[str, ...], int, str | None]] = [
@@ -92,12 +92,12 @@ def test_outside_of_a_job_there_is_nothing_to_tell(cli: Cli, job: Job) -> None:
 
 
 def test_a_run_that_lost_its_job_cannot_tell_for_the_next_one(
-    cli: Cli, queue: Queue, stage: Stagehand, job: Job, inside: Inside
+    cli: Cli, queue: Queue, fake_worker: FakeWorker, job: Job, inside: Inside
 ) -> None:
     inside(job)
-    stage.end(job, "failed", exit_code=1, error="exit code 1")
+    fake_worker.end(job, "failed", exit_code=1, error="exit code 1")
     assert cli("progress", "40").code == 4
-    stage.claim("a")
+    fake_worker.claim("a")
     result = cli("progress", "40")
     assert result.code == 4
     assert "job a is not this run's any more" in result.err

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Cli, Terminal
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 from queuectl import queues
 from queuectl.core.outcome import SUCCEEDED
@@ -26,7 +26,7 @@ class TestList:
         assert cli("queue", "--json").json() == []
 
     def test_names_all_that_have_jobs_rules_or_workers(
-        self, cli: Cli, queue: Queue, stage: Stagehand, several: None
+        self, cli: Cli, queue: Queue, fake_worker: FakeWorker, several: None
     ) -> None:
         cli("queue", "set", "reports", "--concurrency", "4", "--rate", "100/min", "--burst", "5")
         cli("queue", "pause", "mail")
@@ -39,7 +39,7 @@ class TestList:
         ]
         assert " ".join(lines[3][8:]) == "- 1 4 at once, 100/min (burst 5)"
 
-    def test_as_json(self, cli: Cli, queue: Queue, stage: Stagehand, several: None) -> None:
+    def test_as_json(self, cli: Cli, queue: Queue, fake_worker: FakeWorker, several: None) -> None:
         cli("queue", "set", "mail", "--timeout", "90s")
         default, mail = cli("queue", "list", "--json").json()
         assert (default["name"], default["running"], default["jobs"]["dead"]) == ("default", 1, 1)
@@ -50,10 +50,10 @@ class TestList:
 
     def test_counts_the_workers_that_serve_each(self, cli: Cli, queue: Queue) -> None:
         for names in (None, "mail=3,gpu=1", "mail"):
-            stage = Stagehand(queue)
-            stage.leave()
-            stage.worker.queues = names
-            queue.store.register(stage.worker, 600_000)
+            fake_worker = FakeWorker(queue)
+            fake_worker.leave()
+            fake_worker.worker.queues = names
+            queue.store.register(fake_worker.worker, 600_000)
         shown = {found["name"]: found["workers"] for found in cli("queue", "list", "--json").json()}
         assert shown == {"gpu": 2, "mail": 3}
         assert cli("queue", "show", "gpu", "--json").json()["workers"] == 2
@@ -183,9 +183,9 @@ class TestPause:
         assert rule.paused_until is not None
         assert before + 7_200_000 <= rule.paused_until <= queue.clock.now() + 7_200_000
 
-    def test_tells_of_jobs_that_run(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+    def test_tells_of_jobs_that_run(self, cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
         queue.enqueue("true", id="a")
-        stage.claim("a")
+        fake_worker.claim("a")
         assert cli("queue", "pause", "default").err == "1 running job goes on\n"
 
     @pytest.mark.parametrize(
@@ -237,13 +237,13 @@ class TestDrain:
         cli("queue", "resume", "mail")
         assert not queues.is_draining(queue, "mail")
 
-    def test_waits_for_the_last_job(self, start: Start, queue: Queue, stage: Stagehand) -> None:
+    def test_waits_for_the_last_job(self, start: Start, queue: Queue, fake_worker: FakeWorker) -> None:
         queue.enqueue("true", id="a")
-        job = stage.claim("a")
+        job = fake_worker.claim("a")
         process = start("queue", "drain", "default")
         wait_until(lambda: queues.is_draining(queue, "default"), what="the closing")
         assert process.poll() is None
-        stage.end(job, SUCCEEDED, exit_code=0)
+        fake_worker.end(job, SUCCEEDED, exit_code=0)
         printed, _ = process.communicate(timeout=30)
         assert process.returncode == 0
         assert printed.decode() == "✓ Queue default takes no new jobs; all of its jobs have ended\n"
@@ -264,7 +264,7 @@ class TestDrain:
         assert cli("queue", "drain", "mail", "--timeout", "1ms", "--json").json()["drained"] is False
 
     def test_ends_when_somebody_opens_the_queue_again(
-        self, start: Start, cli: Cli, queue: Queue, stage: Stagehand
+        self, start: Start, cli: Cli, queue: Queue, fake_worker: FakeWorker
     ) -> None:
         queue.enqueue("true", queue="mail")
         process = start("queue", "drain", "mail")

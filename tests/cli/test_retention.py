@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.cli.conftest import Cli, Terminal
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 from queuectl.config.settings import Settings
 from queuectl.core.chunks import STDOUT, pack
@@ -18,10 +18,10 @@ def store_url() -> None:
     """On a file: what engines differ in is tested in tests/conformance/test_retention.py."""
 
 
-def test_cleanup_keeps_the_newest_of_each_queue(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_cleanup_keeps_the_newest_of_each_queue(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     for number in range(4):
         queue.enqueue("true", id=f"a{number}", queue="mail" if number == 3 else "default")
-        stage.complete(f"a{number}")
+        fake_worker.complete(f"a{number}")
     assert cli("cleanup", "--keep", "1", "--dry-run").out == "would delete 2 jobs\n"
     assert cli("cleanup", "--keep", "1", "--older-than", "1h").out == "✓ 0 jobs deleted\n"
     assert cli("cleanup", "--keep", "1").out == "✓ 2 jobs deleted\n"
@@ -29,11 +29,11 @@ def test_cleanup_keeps_the_newest_of_each_queue(cli: Cli, queue: Queue, stage: S
     assert cli("cleanup", "--keep", "-1").code == 2
 
 
-def test_logs_says_that_the_output_was_cleaned_away(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_logs_says_that_the_output_was_cleaned_away(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     queue.enqueue("echo hello", id="a")
-    stage.complete("a", pack(STDOUT, 0, b"hello\n"))
+    fake_worker.complete("a", pack(STDOUT, 0, b"hello\n"))
     assert cli("logs", "a").out == "hello\n"
-    Trimmer(lambda: stage.worker.id)(queue.store, Settings({"keep-output": "1"}), queue.clock.now())
+    Trimmer(lambda: fake_worker.worker.id)(queue.store, Settings({"keep-output": "1"}), queue.clock.now())
     result = cli("logs", "a")
     assert (result.code, result.out) == (0, "")
     assert result.err == "the output of attempt 1 of job a (15 bytes) was cleaned away (keep-output)\n"
@@ -58,10 +58,10 @@ def test_the_size_to_keep_is_a_setting(cli: Cli) -> None:
 
 
 def test_a_number_alone_is_asked_about_where_somebody_can_answer(
-    cli: Cli, terminal: Terminal, queue: Queue, stage: Stagehand
+    cli: Cli, terminal: Terminal, queue: Queue, fake_worker: FakeWorker
 ) -> None:
     queue.enqueue("true", id="old")
-    stage.complete("old")
+    fake_worker.complete("old")
     wait_until(lambda: "would delete 1 job" in cli("cleanup", "--older-than", "1", "--dry-run").out)
     asked = terminal("cleanup", "--older-than", "1", keys="n\n")
     assert asked.code == 1

@@ -9,17 +9,17 @@ import subprocess
 import sys
 
 import pytest
-from tests.site import Site
+from tests.support.home import Home
 
 from queuectl.testing import wait_until
 
 
 @pytest.fixture(params=["alone", "with a worker"])
-def place(request: pytest.FixtureRequest, site: Site) -> Site:
+def place(request: pytest.FixtureRequest, home: Home) -> Home:
     """Both ways of running a job: by itself, and by a worker in the background."""
     if request.param == "with a worker":
-        site.start()
-    return site
+        home.start()
+    return home
 
 
 @pytest.mark.parametrize(
@@ -34,16 +34,16 @@ def place(request: pytest.FixtureRequest, site: Site) -> Site:
         (["--cwd", "/no/such/directory", "--", "true"], 127),
     ],
 )
-def test_exits_as_the_command_did(place: Site, words: list[str], code: int) -> None:
+def test_exits_as_the_command_did(place: Home, words: list[str], code: int) -> None:
     assert place.q("run", *words).returncode == code
 
 
-def test_prints_what_the_command_prints_where_it_prints_it(place: Site) -> None:
+def test_prints_what_the_command_prints_where_it_prints_it(place: Home) -> None:
     result = place.q("run", "echo out; echo err >&2; sleep 0.4; echo later")
     assert (result.returncode, result.stdout, result.stderr) == (0, "out\nlater\n", "err\n")
 
 
-def test_does_not_retry_unless_told_to(place: Site) -> None:
+def test_does_not_retry_unless_told_to(place: Home) -> None:
     command = "echo x >> tries; test $(wc -l < tries) -ge 2"
     assert place.q("run", command).returncode == 1
     assert (place.work / "tries").read_text() == "x\n"
@@ -51,7 +51,7 @@ def test_does_not_retry_unless_told_to(place: Site) -> None:
     assert again.returncode == 0
 
 
-def test_json_is_one_document_with_output_and_history(place: Site) -> None:
+def test_json_is_one_document_with_output_and_history(place: Home) -> None:
     result = place.q("run", "--json", "echo out; exit 4")
     document = json.loads(result.stdout)
     assert result.returncode == document["run_exit_code"] == 4
@@ -60,7 +60,7 @@ def test_json_is_one_document_with_output_and_history(place: Site) -> None:
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_and_timeout_end_the_job(place: Site, how: signal.Signals) -> None:
+def test_ctrl_c_and_timeout_end_the_job(place: Home, how: signal.Signals) -> None:
     place.ok("init")
     with subprocess.Popen(
         [sys.executable, "-m", "queuectl", "run", "--id", "long", "sleep 60"],
@@ -77,7 +77,7 @@ def test_ctrl_c_and_timeout_end_the_job(place: Site, how: signal.Signals) -> Non
     place.wait_for("long", "cancelled")  # a worker may take a moment longer than we were waited for
 
 
-def test_ctrl_c_right_after_the_job_was_stored_ends_it_too(place: Site) -> None:
+def test_ctrl_c_right_after_the_job_was_stored_ends_it_too(place: Home) -> None:
     halt = {"QUEUECTL_ENABLE_FAILPOINTS": "1", "QUEUECTL_FAILPOINT": "enqueue.committed=stop"}
     with subprocess.Popen(
         [sys.executable, "-m", "queuectl", "run", "--id", "long", "sleep 60"],
@@ -94,7 +94,7 @@ def test_ctrl_c_right_after_the_job_was_stored_ends_it_too(place: Site) -> None:
     place.wait_for("long", "cancelled")
 
 
-def test_in_a_paused_queue_it_waits(place: Site) -> None:
+def test_in_a_paused_queue_it_waits(place: Home) -> None:
     place.ok("queue", "pause", "mail", "--reason", "moving")
     command = ["run", "--queue", "mail", "--id", "waits", "echo ran"]
     with subprocess.Popen(
@@ -114,7 +114,7 @@ def test_in_a_paused_queue_it_waits(place: Site) -> None:
     assert (process.returncode, out) == (0, "ran\n")
 
 
-def test_a_reader_that_goes_away_ends_the_job(place: Site) -> None:
+def test_a_reader_that_goes_away_ends_the_job(place: Home) -> None:
     """`queuectl run … | head -1`"""
     reading, writing = os.pipe()
     process = subprocess.Popen(
@@ -134,25 +134,25 @@ def test_a_reader_that_goes_away_ends_the_job(place: Site) -> None:
 
 
 @pytest.mark.parametrize("command", [["run"], ["map", "--wait"]])
-def test_who_works_here_ends_when_that_worker_is_stopped(site: Site, command: list[str]) -> None:
+def test_who_works_here_ends_when_that_worker_is_stopped(home: Home, command: list[str]) -> None:
     """Nobody may wait for a job that nobody runs any more, and be deaf to Ctrl+C meanwhile."""
-    with site.popen(*command, "touch began; sleep 60", *([":::", "1"] * (command != ["run"]))) as process:
-        wait_until((site.work / "began").exists, what="the command to run")
-        assert "1 worker stopped" in site.ok("worker", "stop", "--now")
+    with home.popen(*command, "touch began; sleep 60", *([":::", "1"] * (command != ["run"]))) as process:
+        wait_until((home.work / "began").exists, what="the command to run")
+        assert "1 worker stopped" in home.ok("worker", "stop", "--now")
         output, errors = process.communicate(timeout=20)
     assert process.returncode == (143 if command == ["run"] else 1)
     assert "completed" not in output
     assert "has not ended" in errors or "the worker here was stopped" in errors
-    with site.queue() as queue:
+    with home.queue() as queue:
         assert [job.state for job in queue.list()] == ["pending"]
 
 
-def test_nothing_is_left_in_the_run_directory_afterwards(site: Site) -> None:
-    site.ok("run", "true")
-    assert os.listdir(site.location.run_dir) == []
+def test_nothing_is_left_in_the_run_directory_afterwards(home: Home) -> None:
+    home.ok("run", "true")
+    assert os.listdir(home.location.run_dir) == []
 
 
-def _state(site: Site, id: str) -> str | None:
-    with site.queue() as queue:
+def _state(home: Home, id: str) -> str | None:
+    with home.queue() as queue:
         job = queue.store.get(id)
         return None if job is None else job.state

@@ -80,13 +80,13 @@ class TestAdd:
         ],
     )
     def test_refuses_before_a_store_is_made(
-        self, cli: Cli, home: Path, words: tuple[str, ...], message: str
+        self, cli: Cli, home_dir: Path, words: tuple[str, ...], message: str
     ) -> None:
         result = cli("schedule", "add", *words)
         assert (result.code, result.out) == (2, "")
         assert message in result.err
         assert "hint: " in result.err
-        assert not home.exists()
+        assert not home_dir.exists()
 
 
 class TestLooking:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.cli.conftest import Cli, Terminal
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 from queuectl.queue import JobFilter, Queue
 
@@ -176,7 +176,9 @@ class TestActing:
         assert cli("cancel", "job1", "8-5").code == 2
         assert states(queue, "cancelled") == []
 
-    def test_the_dead_letter_queue_means_its_own(self, cli: Cli, several: None, stage: Stagehand) -> None:
+    def test_the_dead_letter_queue_means_its_own(
+        self, cli: Cli, several: None, fake_worker: FakeWorker
+    ) -> None:
         assert cli("dlq", "show", "last", "--json").json()["id"] == "broken"
         assert cli("dlq", "show", "all", "--json").json()[0]["id"] == "broken"
         assert cli("dlq", "retry", "0-").out == "✓ 1 job moved back to pending queue\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Cli, Terminal
-from tests.programs import needed
+from tests.support.programs import require
 
 from queuectl.errors import NotFound, Refused
 from queuectl.queue import Queue
@@ -80,7 +80,7 @@ def directives(text: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in text.splitlines() if re.match(r"[A-Z]\w+=", line))
 
 
-def test_install_writes_enables_and_starts_it(cli: Cli, machine: Machine, home: Path) -> None:
+def test_install_writes_enables_and_starts_it(cli: Cli, machine: Machine, home_dir: Path) -> None:
     done = cli("service", "install", "--count", "2", "--queue", "a,b", "--yes")
     assert (done.code, done.out) == (
         0,
@@ -101,7 +101,7 @@ def test_install_writes_enables_and_starts_it(cli: Cli, machine: Machine, home: 
         "notify", "main", "mixed", "on-failure", "yes",
     )  # fmt: skip
     assert unit["WantedBy"] == "default.target"
-    assert not home.exists()  # no store was made for it
+    assert not home_dir.exists()  # no store was made for it
 
 
 def test_its_command_is_one_that_starts_workers(cli: Cli, machine: Machine, tmp_path: Path) -> None:
@@ -226,17 +226,17 @@ def test_status_tells_what_systemd_knows(cli: Cli, machine: Machine) -> None:
     assert cli("service", "status").code == 1
 
 
-def test_a_password_is_kept_out_of_the_unit(cli: Cli, machine: Machine, home: Path) -> None:
+def test_a_password_is_kept_out_of_the_unit(cli: Cli, machine: Machine, home_dir: Path) -> None:
     cli("service", "install", "--db", "postgresql://me:s3cret%24@db.example/jobs", "--yes")
     text = (machine.units / "queuectl.service").read_text()
     assert "s3cret" not in text
-    secrets = home / "service-queuectl.env"
+    secrets = home_dir / "service-queuectl.env"
     assert f"EnvironmentFile={secrets}" in text
     assert secrets.read_text() == 'QUEUECTL_DB="postgresql://me:s3cret%24@db.example/jobs"\n'
     assert secrets.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_new_password_reaches_a_service_that_runs(cli: Cli, machine: Machine, home: Path) -> None:
+def test_a_new_password_reaches_a_service_that_runs(cli: Cli, machine: Machine, home_dir: Path) -> None:
     """The unit is the same; what it reads is not."""
     for password, changed, last in (
         ("old", True, "restart"),
@@ -247,7 +247,7 @@ def test_a_new_password_reaches_a_service_that_runs(cli: Cli, machine: Machine, 
         done = cli("service", "install", "--db", url, "--yes", "--json")
         assert done.json()["changed"] is changed
         assert machine.calls[-1] == f"--user {last} queuectl.service"
-    assert "new" in (home / "service-queuectl.env").read_text()
+    assert "new" in (home_dir / "service-queuectl.env").read_text()
     assert cli("service", "install", "--db", url.replace("new", "newer"), "--yes", "--no-start").code == 0
     assert machine.calls[-1] == "--user enable queuectl.service"
 
@@ -329,7 +329,7 @@ def test_words_are_quoted_as_systemd_reads_them() -> None:
     "words", [[], ["--harden", "--system", "--run-as", "root", "--db", "mysql://me:x@h/d"]]
 )
 def test_systemd_finds_no_fault_with_it(cli: Cli, machine: Machine, tmp_path: Path, words: list[str]) -> None:
-    analyze = needed("systemd-analyze")
+    analyze = require("systemd-analyze")
     odd = tmp_path / "a b%d $HOME"
     odd.mkdir()
     file = tmp_path / "queuectl.service"

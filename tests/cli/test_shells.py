@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Cli
-from tests.programs import needed
-from tests.shim import path_with_queuectl
+from tests.support.home import path_with_queuectl
+from tests.support.programs import require
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60
@@ -65,7 +65,7 @@ def test_bash(shims: Path) -> None:
         "queuectl cancel nosuch": "[]",
         "~/../queuectl show ": "[]",
     }
-    answers = run(needed("bash"), "--norc", "-c", BASH, stdin="".join(f"{line}\n" for line in lines))
+    answers = run(require("bash"), "--norc", "-c", BASH, stdin="".join(f"{line}\n" for line in lines))
     assert answers == ["complete -F _queuectl queuectl", *lines.values()]
 
 
@@ -80,7 +80,7 @@ def test_fish(shims: Path) -> None:
             "queuectl enqueue -f here",
         )
     )
-    assert run(needed("fish"), "--no-config", "-c", script) == [
+    assert run(require("fish"), "--no-config", "-c", script) == [
         "stats\tthroughput, success rate, wait and run times",
         "status\tthe overview: workers, jobs by state, throughput",
         ".",
@@ -97,7 +97,7 @@ class Zsh:
     """An interactive zsh on a terminal."""
 
     def __init__(self, folder: Path) -> None:
-        program = needed("zsh")
+        program = require("zsh")
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.environ.update(TERM="dumb", PS1="> ", HOME=str(folder))
@@ -162,7 +162,7 @@ def test_the_wheel_installs_scripts_and_man_pages() -> None:
 def test_the_man_pages_are_well_formed() -> None:
     pages = sorted((ROOT / "docs/man").glob("*.1"))
     done = subprocess.run(
-        [needed("groff"), "-man", "-ww", "-z", "-Tutf8", *map(str, pages)],
+        [require("groff"), "-man", "-ww", "-z", "-Tutf8", *map(str, pages)],
         capture_output=True,
         text=True,
         check=False,
@@ -173,7 +173,7 @@ def test_the_man_pages_are_well_formed() -> None:
 
 def test_a_man_page_says_what_help_says(cli_process: Cli) -> None:
     done = subprocess.run(
-        [needed("groff"), "-man", "-Tascii", "-P-cbou", str(ROOT / "docs/man/queuectl-graph.1")],
+        [require("groff"), "-man", "-Tascii", "-P-cbou", str(ROOT / "docs/man/queuectl-graph.1")],
         capture_output=True,
         text=True,
         check=True,

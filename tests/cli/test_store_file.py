@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Cli, assert_store_error
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 from queuectl.core.outcome import SUCCEEDED
 from queuectl.logfiles import log_name
@@ -21,14 +21,14 @@ def store_url() -> None:
     """In the file of the home: these tests are about that file."""
 
 
-def test_a_file_can_be_named_as_an_address(cli: Cli, tmp_path: Path, home: Path) -> None:
+def test_a_file_can_be_named_as_an_address(cli: Cli, tmp_path: Path, home_dir: Path) -> None:
     file = tmp_path / "other.db"
     assert cli("--db", str(file), "enqueue", "--id", "a", "true").code == 0
 
     for address in (f"sqlite:///{file}", f"sqlite://{file}", f"SQLITE:///{file}"):
         assert cli(f"--db={address}", "list", "--quiet").out == "a\n"
 
-    assert not home.exists()
+    assert not home_dir.exists()
 
 
 def test_of_the_two_variables_the_shorter_wins(
@@ -43,24 +43,24 @@ def test_of_the_two_variables_the_shorter_wins(
     assert not (tmp_path / "QUEUECTL_DB_PATH").exists()
 
 
-def test_the_file_of_the_home_is_private(cli: Cli, home: Path) -> None:
+def test_the_file_of_the_home_is_private(cli: Cli, home_dir: Path) -> None:
     assert cli("init").code == 0
 
-    assert (home / "queue.db").stat().st_mode & 0o777 == 0o600
+    assert (home_dir / "queue.db").stat().st_mode & 0o777 == 0o600
 
 
-def test_output_whose_file_is_gone_was_deleted(cli: Cli, queue: Queue, stage: Stagehand) -> None:
+def test_output_whose_file_is_gone_was_deleted(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     """On a server it may as well lie on another machine of the same name."""
     queue.enqueue("true", id="job")
-    job = stage.claim("job")
-    stage.end(job, SUCCEEDED, log=log_name(job.seq, job.runs), output_bytes=90)
+    job = fake_worker.claim("job")
+    fake_worker.end(job, SUCCEEDED, log=log_name(job.seq, job.runs), output_bytes=90)
 
     assert "or was deleted" in cli("logs", "job").err
 
 
-def test_a_damaged_store_is_refused_and_left_alone(cli: Cli, home: Path) -> None:
-    home.mkdir()
-    file = home / "queue.db"
+def test_a_damaged_store_is_refused_and_left_alone(cli: Cli, home_dir: Path) -> None:
+    home_dir.mkdir()
+    file = home_dir / "queue.db"
     file.write_bytes(os.urandom(8192))
     content = file.read_bytes()
 
@@ -93,14 +93,14 @@ def test_a_database_of_another_program_is_left_alone(cli: Cli, tmp_path: Path) -
     assert sorted(path.name for path in tmp_path.iterdir()) == ["theirs.db"]
 
 
-def test_a_store_of_a_newer_version_is_left_alone(cli: Cli, home: Path) -> None:
+def test_a_store_of_a_newer_version_is_left_alone(cli: Cli, home_dir: Path) -> None:
     assert cli("enqueue", "--id", "old", "echo hi").code == 0
-    with closing(sqlite3.connect(home / "queue.db")) as newer:
+    with closing(sqlite3.connect(home_dir / "queue.db")) as newer:
         newer.execute("PRAGMA user_version = 99")
 
     assert_store_error(cli("enqueue", "--id", "new", "echo hi"), "was written by a newer queuectl")
 
-    with closing(sqlite3.connect(home / "queue.db")) as newer:
+    with closing(sqlite3.connect(home_dir / "queue.db")) as newer:
         assert newer.execute("SELECT id FROM jobs").fetchall() == [("old",)]
 
 
@@ -110,6 +110,6 @@ def test_a_directory_is_no_store(cli: Cli, tmp_path: Path) -> None:
     assert f"--db {tmp_path}/queue.db" in result.err
 
 
-def test_a_store_that_somebody_else_may_not_write(cli: Cli, home: Path, tmp_path: Path) -> None:
+def test_a_store_that_somebody_else_may_not_write(cli: Cli, home_dir: Path, tmp_path: Path) -> None:
     """As root everything is writable, so a file system that nobody can write stands in for it."""
     assert_store_error(cli("enqueue", "--db", "/proc/queuectl.db", "echo hi"), "cannot create")

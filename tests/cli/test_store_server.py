@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Cli, assert_store_error
-from tests.engines import SERVERS, fresh_store
-from tests.servers.urls import engine_of, split_schema
-from tests.stranger import ask, tables
+from tests.support.engines import SERVERS, fresh_store
+from tests.support.servers.urls import engine_of, split_schema
+from tests.support.sql import ask, tables
 
 SCHEMES = {"postgres": "postgresql", "mysql": "mysql"}
 
@@ -22,7 +22,7 @@ def store_url(request: pytest.FixtureRequest) -> Iterator[str | None]:
         yield url
 
 
-def test_the_tables_of_another_program_are_left_alone(cli: Cli, home: Path, store_url: str) -> None:
+def test_the_tables_of_another_program_are_left_alone(cli: Cli, home_dir: Path, store_url: str) -> None:
     if engine_of(store_url) == "postgres":
         ask(store_url, f"CREATE SCHEMA {split_schema(store_url)[1]}")
     ask(store_url, "CREATE TABLE jobs (title VARCHAR(20))")
@@ -32,7 +32,7 @@ def test_the_tables_of_another_program_are_left_alone(cli: Cli, home: Path, stor
 
     assert tables(store_url) == {"jobs"}
     assert ask(store_url, "SELECT * FROM jobs") == [("plumber",)]
-    assert not home.exists()
+    assert not home_dir.exists()
 
 
 def test_a_store_of_a_newer_version_is_left_alone(cli: Cli, store_url: str) -> None:
@@ -44,7 +44,7 @@ def test_a_store_of_a_newer_version_is_left_alone(cli: Cli, store_url: str) -> N
     assert ask(store_url, "SELECT id FROM jobs") == [("old",)]
 
 
-def test_a_server_that_is_not_there(cli: Cli, store_url: str, home: Path) -> None:
+def test_a_server_that_is_not_there(cli: Cli, store_url: str, home_dir: Path) -> None:
     """And nobody learns the password from what we say about it."""
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # taken, but it does not listen
@@ -56,7 +56,7 @@ def test_a_server_that_is_not_there(cli: Cli, store_url: str, home: Path) -> Non
     assert f"me@127.0.0.1:{port}/db" in result.err
     assert "hush" not in result.out + result.err
     assert "Traceback" not in result.err
-    assert not home.exists()
+    assert not home_dir.exists()
 
 
 @pytest.mark.parametrize(
@@ -68,10 +68,10 @@ def test_a_server_that_is_not_there(cli: Cli, store_url: str, home: Path) -> Non
         ("://me@127.0.0.1/db?schema=a;b", "schema name 'a;b' is not allowed"),
     ],
 )
-def test_an_address_that_is_none(cli: Cli, store_url: str, home: Path, rest: str, says: str) -> None:
+def test_an_address_that_is_none(cli: Cli, store_url: str, home_dir: Path, rest: str, says: str) -> None:
     result = cli("--db", SCHEMES[engine_of(store_url)] + rest, "list")
 
     assert result.code == 2
     assert says in result.err
     assert "w/rd" not in result.err
-    assert not home.exists()
+    assert not home_dir.exists()

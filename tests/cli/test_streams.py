@@ -21,7 +21,7 @@ def buffered(**more: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp437"])
-def test_a_stdout_that_knows_no_check_mark(home: Path, encoding: str) -> None:
+def test_a_stdout_that_knows_no_check_mark(home_dir: Path, encoding: str) -> None:
     environment = buffered(PYTHONIOENCODING=encoding)
     command = [*QUEUECTL, "enqueue", "--id", "job1", "echo ✓"]
 

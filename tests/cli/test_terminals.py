@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Cli
 from tests.cli.screens import ESCAPE, Screen, show
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 from queuectl.cli.commands import dlq
 from queuectl.cli.main import COMMANDS
@@ -54,9 +54,9 @@ def looking_at(*ids: str) -> list[tuple[str, ...]]:
 
 def fill_awkwardly(queue: Queue) -> tuple[str, ...]:
     """As long and as strange as everything may be."""
-    stage = Stagehand(queue)
-    stage.worker.host = "a-machine-with-a-name." + "x" * 40
-    stage.furnish()
+    fake_worker = FakeWorker(queue)
+    fake_worker.worker.host = "a-machine-with-a-name." + "x" * 40
+    fake_worker.furnish()
     long, wide = "l" * 128, "wide"
     queue.enqueue("echo " + "word " * 60, id=long, queue="q" * 64, tags=["t" * 60], cwd="/" + "d" * 90)
     queue.enqueue(
@@ -65,7 +65,7 @@ def fill_awkwardly(queue: Queue) -> tuple[str, ...]:
         max_retries=0,
     )
     queue.enqueue("echo \x1b[31mred\x1b[0m", id="steering")
-    stage.fail(wide, error="exit code 1: " + "no such file or directory, " * 12)
+    fake_worker.fail(wide, error="exit code 1: " + "no such file or directory, " * 12)
     return ("done", "broken", "flaky", "running", "later", "waiting", long, wide, "steering")
 
 
@@ -77,7 +77,7 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("QUEUECTL_HOME", str(path))
         with Queue.open() as queue:
             queue.enqueue_many([f"echo {number}" for number in range(JOBS)])
-            Stagehand(queue).furnish()
+            FakeWorker(queue).furnish()
     return path
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Cli
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 from queuectl.logfiles import log_name
 from queuectl.queue import JobFilter, Queue
@@ -41,11 +41,11 @@ def test_space_is_given_back_and_told(cli: Cli, queue: Queue) -> None:
 
 
 def test_log_files_of_jobs_that_are_gone_are_deleted_and_no_others(
-    cli: Cli, queue: Queue, stage: Stagehand
+    cli: Cli, queue: Queue, fake_worker: FakeWorker
 ) -> None:
     alive = queue.enqueue("true", id="a").seq
     cleaned = queue.enqueue("true", id="b")
-    stage.complete("b", b"x" * 100)
+    fake_worker.complete("b", b"x" * 100)
     queue.store.outputs().drop(queue.store.outputs().pieces((-1, -1), limit=10)[0])
     kept = [log_of(queue, alive), log_of(queue, alive, ".3")]
     strange = kept[0].parent / "notes.txt"

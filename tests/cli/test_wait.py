@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.cli.conftest import Cli
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 from queuectl import queues
 from queuectl.queue import Queue
@@ -16,10 +16,10 @@ Start = Callable[..., "subprocess.Popen[bytes]"]
 
 
 @pytest.fixture
-def jobs(queue: Queue, stage: Stagehand) -> None:
+def jobs(queue: Queue, fake_worker: FakeWorker) -> None:
     queue.enqueue("true", id="a", tags=["known"])
     queue.enqueue("true", id="b", queue="mail")
-    stage.complete("a")
+    fake_worker.complete("a")
 
 
 class TestForNothing:
@@ -52,10 +52,12 @@ class TestForNothing:
 
 
 class TestForManyThatFail:
-    def test_the_rest_can_be_seen_by_the_same_filter(self, cli: Cli, queue: Queue, stage: Stagehand) -> None:
+    def test_the_rest_can_be_seen_by_the_same_filter(
+        self, cli: Cli, queue: Queue, fake_worker: FakeWorker
+    ) -> None:
         for n in range(7):
             queue.enqueue("fal se", id=f"bad{n}", tags=["night"], max_retries=0)
-            stage.fail(f"bad{n}")
+            fake_worker.fail(f"bad{n}")
         last = cli("wait", "--tag", "night", "--search", "l se").err.splitlines()[-1]
         assert last == "  and 2 more: queuectl list --state dead,cancelled --tag night --search 'l se'"
         assert cli("wait", "--all").err.splitlines()[-1].endswith("queuectl list --state dead,cancelled")
@@ -104,9 +106,9 @@ class TestAPausedQueue:
 
 class TestFormat:
     def test_is_a_line_for_each_job_when_all_have_ended(
-        self, cli: Cli, queue: Queue, stage: Stagehand, jobs: None
+        self, cli: Cli, queue: Queue, fake_worker: FakeWorker, jobs: None
     ) -> None:
-        stage.fail("b", error="exit code 1")
+        fake_worker.fail("b", error="exit code 1")
         queue.cancel("b")
         result = cli("wait", "--all", "--format", "{id} {state}")
         assert (result.code, result.out) == (1, "a completed\nb cancelled\n")

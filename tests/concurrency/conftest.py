@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.counts import check_counts
-from tests.engines import ENGINES, Place, fresh_store
+from tests.support.counts import check_counts
+from tests.support.engines import ENGINES, Place, fresh_store
 
 
 @pytest.fixture(params=ENGINES)

@@ -9,8 +9,8 @@ from typing import Any
 
 import apsw
 from tests.concurrency.roles import now
-from tests.conformance.builders import new_job
-from tests.engines import Place
+from tests.support.engines import Place
+from tests.support.jobs import new_job
 
 from queuectl.errors import DuplicateId
 

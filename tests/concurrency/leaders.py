@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.engines import Place
+from tests.support.engines import Place
 
 from queuectl import events
 from queuectl.config.settings import Settings

@@ -7,8 +7,8 @@ import time
 from typing import TYPE_CHECKING
 
 from tests.concurrency.roles import now
-from tests.conformance.builders import HOST, described, register, report
-from tests.engines import Place
+from tests.support.engines import Place
+from tests.support.jobs import HOST, described, register, report
 
 from queuectl.errors import Refused
 from queuectl.store.messages import Ask, JobFilter

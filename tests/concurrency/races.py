@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.concurrency.roles import PATIENT, now
-from tests.conformance.builders import HOST, new_job, register
-from tests.engines import Place
+from tests.support.engines import Place
+from tests.support.jobs import HOST, new_job, register
 
 from queuectl.core import outcome as kinds
 from queuectl.core import states

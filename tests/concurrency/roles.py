@@ -7,8 +7,8 @@ import random
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from tests.conformance.builders import HOST, new_job, register
-from tests.engines import Place
+from tests.support.engines import Place
+from tests.support.jobs import HOST, new_job, register
 
 from queuectl.clock import SYSTEM_CLOCK
 from queuectl.config.settings import Settings

@@ -13,8 +13,8 @@ from tests.concurrency.roles import (
     mortal_claimer,
     now,
 )
-from tests.conformance.builders import new_job
-from tests.engines import Place
+from tests.support.engines import Place
+from tests.support.jobs import new_job
 
 from queuectl.store.messages import JobFilter
 

@@ -7,7 +7,7 @@ import os
 import pytest
 from tests.concurrency.crew import run_together
 from tests.concurrency.roles import EVERYTHING, bulk_enqueuer, creator, enqueuer_of_one
-from tests.engines import Place
+from tests.support.engines import Place
 
 
 @pytest.mark.parametrize("skip", [False, True])

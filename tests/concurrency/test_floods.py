@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from tests.concurrency.crew import run_together
 from tests.concurrency.floods import enqueuers_of_one, looked_at
 from tests.concurrency.roles import EVERYTHING
-from tests.conformance.builders import add, claim, claim_one, described, finish, new_job, register, report
-from tests.engines import Place
-from tests.samples import NOW
+from tests.support.engines import Place
+from tests.support.jobs import NOW, add, claim, claim_one, described, finish, new_job, register, report
 
 from queuectl.core import states
 from queuectl.errors import InvalidInput

@@ -8,8 +8,8 @@ from itertools import pairwise
 from tests.concurrency.crew import run_together
 from tests.concurrency.limited import keyed_enqueuer, sampler, starter
 from tests.concurrency.roles import now
-from tests.conformance.builders import described, new_job
-from tests.engines import Place
+from tests.support.engines import Place
+from tests.support.jobs import described, new_job
 
 SAMPLES = 7_000  # on each of the three engines
 

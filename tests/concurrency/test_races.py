@@ -10,7 +10,7 @@ from tests.concurrency.crew import run_together
 from tests.concurrency.races import Account, rescue_all, somebody
 from tests.concurrency.roles import EVERYTHING
 from tests.crash.checker import CONTRADICTIONS
-from tests.engines import Place
+from tests.support.engines import Place
 
 from queuectl.core import outcome as kinds
 from queuectl.core import states

@@ -6,8 +6,8 @@ import pytest
 from tests.concurrency.crew import run_together
 from tests.concurrency.leaders import leader
 from tests.conformance.test_schedules import job_ids, put, schedule
-from tests.engines import Place
-from tests.samples import NOW
+from tests.support.engines import Place
+from tests.support.jobs import NOW
 
 SECONDS = 60
 

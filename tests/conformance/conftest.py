@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.conformance.engines import ENGINES, Engine
-from tests.counts import check_counts
+from tests.support.counts import check_counts
+from tests.support.stores import ENGINES, Engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

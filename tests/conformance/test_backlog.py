@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.conformance.builders import add, claim, put, register, report
-from tests.samples import NOW
+from tests.support.jobs import NOW, add, claim, put, register, report
 
 from queuectl.core import outcome as kinds
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.conformance.builders import add, claim_one, finish_with, get, ids, job_in, register
-from tests.samples import NOW
+from tests.support.jobs import NOW, add, claim_one, finish_with, get, ids, job_in, register
 
 from queuectl.core import outcome as kinds
 from queuectl.core import states

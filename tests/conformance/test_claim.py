@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.conformance.builders import (
+from tests.support.jobs import (
     EVERYTHING,
     HOST,
+    NOW,
     REACHABLE,
     add,
     claim,
@@ -22,7 +23,6 @@ from tests.conformance.builders import (
     report,
     stored_worker,
 )
-from tests.samples import NOW
 
 from queuectl.core import outcome as kinds
 from queuectl.core import states
@@ -31,7 +31,7 @@ from queuectl.errors import WorkerFenced
 from queuectl.store.messages import Ask
 
 if TYPE_CHECKING:
-    from tests.conformance.engines import Engine
+    from tests.support.stores import Engine
 
     from queuectl.store.api import Store
 

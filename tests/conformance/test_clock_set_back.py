@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.conformance.builders import add, claim, claim_one, finish_with, get, register
 from tests.conformance.test_schedules import schedule
+from tests.support.jobs import add, claim, claim_one, finish_with, get, register
 
 from queuectl.config.settings import Settings
 from queuectl.core import outcome as kinds

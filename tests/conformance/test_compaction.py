@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.conformance.builders import EVERYTHING, add, ids, snapshot
-from tests.samples import NOW
+from tests.support.jobs import EVERYTHING, NOW, add, ids, snapshot
 
 from queuectl.core import states
 from queuectl.errors import StoreBusy

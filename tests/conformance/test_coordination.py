@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.conformance.builders import (
+from tests.support.jobs import (
+    NOW,
     add,
     claim,
     claim_one,
@@ -18,7 +19,6 @@ from tests.conformance.builders import (
     some_worker,
     stored_worker,
 )
-from tests.samples import NOW
 
 from queuectl import system
 from queuectl.app import workers_at_work
@@ -30,7 +30,7 @@ from queuectl.store.messages import WORKER_COLUMNS, JobFilter
 from queuectl.testing import wait_until
 
 if TYPE_CHECKING:
-    from tests.conformance.engines import Engine
+    from tests.support.stores import Engine
 
     from queuectl.store.api import Store
 

@@ -1,6 +1,6 @@
 """The counts that a store keeps: each job once, also when a transaction fails or runs twice; mended, tidied.
 
-That no change of jobs forgets them is seen after every test on an engine: see `tests.counts`.
+That no change of jobs forgets them is seen after every test on an engine: see `tests.support.counts`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.conformance.builders import (
+from tests.support.jobs import (
+    NOW,
     add,
     claim,
     described,
@@ -20,8 +21,7 @@ from tests.conformance.builders import (
     register,
     report,
 )
-from tests.conformance.engines import Engine
-from tests.samples import NOW
+from tests.support.stores import Engine
 
 from queuectl.core import states
 from queuectl.store import oldest, pages

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.conformance.builders import job_in, register
 from tests.conformance.test_causes import die
-from tests.samples import NOW
+from tests.support.jobs import NOW, job_in, register
 
 from queuectl.core import states
 from queuectl.store import deaths

@@ -7,8 +7,9 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.conformance.builders import (
+from tests.support.jobs import (
     EVERYTHING,
+    NOW,
     REACHABLE,
     add,
     claim,
@@ -20,7 +21,6 @@ from tests.conformance.builders import (
     register,
     snapshot,
 )
-from tests.samples import NOW
 
 from queuectl.core import outcome as kinds
 from queuectl.core import states
@@ -32,7 +32,7 @@ from queuectl.store.messages import JobFilter
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.conformance.engines import Engine
+    from tests.support.stores import Engine
 
     from queuectl.store.api import Store
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.conformance.builders import (
+from tests.support.jobs import (
     EVERYTHING,
+    NOW,
     add,
     claim_one,
     finish_with,
@@ -16,7 +17,6 @@ from tests.conformance.builders import (
     register,
     snapshot,
 )
-from tests.samples import NOW
 
 from queuectl.core import outcome as kinds
 from queuectl.core.batches import Commands, give_ids
@@ -27,7 +27,7 @@ from queuectl.store.messages import JobFilter
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.conformance.engines import Engine
+    from tests.support.stores import Engine
 
     from queuectl.core.job import NewJob
     from queuectl.store.api import Store

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.conformance.builders import (
+from tests.support.jobs import (
     HOST,
+    NOW,
     add,
     claim,
     claim_one,
@@ -19,7 +20,6 @@ from tests.conformance.builders import (
     report,
     snapshot,
 )
-from tests.samples import NOW
 
 from queuectl.core import outcome as kinds
 from queuectl.core import states

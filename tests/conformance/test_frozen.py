@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.conformance.builders import EVERYTHING, add, ids, job_in, register
+from tests.support.jobs import EVERYTHING, add, ids, job_in, register
 
 from queuectl.core import states
 from queuectl.core.tables import ATTEMPTS, JOBS

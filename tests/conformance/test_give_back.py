@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.conformance.builders import (
+from tests.support.jobs import (
+    NOW,
     add,
     claim,
     claim_one,
@@ -15,7 +16,6 @@ from tests.conformance.builders import (
     register,
     report,
 )
-from tests.samples import NOW
 
 from queuectl.core import outcome as kinds
 from queuectl.core import states

@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.conformance.builders import (
+from tests.support.jobs import (
+    NOW,
     claim,
     claim_one,
     described,
@@ -18,7 +19,6 @@ from tests.conformance.builders import (
     report,
     state_of,
 )
-from tests.samples import NOW
 
 from queuectl.core import outcome as kinds
 from queuectl.core import states
@@ -26,7 +26,7 @@ from queuectl.errors import InvalidInput, Refused
 from queuectl.store.messages import Ask, JobFilter
 
 if TYPE_CHECKING:
-    from tests.conformance.engines import Engine
+    from tests.support.stores import Engine
 
     from queuectl.store.api import Store
 

@@ -7,9 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.conformance.builders import add, job_in, new_job, register
-from tests.conformance.engines import Engine
-from tests.samples import NOW
+from tests.support.jobs import NOW, add, job_in, new_job, register
+from tests.support.stores import Engine
 
 from queuectl.core import states
 from queuectl.store import history as module

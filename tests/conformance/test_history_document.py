@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.conformance.builders import add, claim_one, finish_with, get, job_in, register
+from tests.support.jobs import add, claim_one, finish_with, get, job_in, register
 
 from queuectl.config.settings import Settings
 from queuectl.core import outcome as kinds
@@ -18,7 +18,7 @@ from queuectl.testing import FakeClock
 from queuectl.upkeep.bookkeeper import Bookkeeper
 
 if TYPE_CHECKING:
-    from tests.conformance.engines import Engine
+    from tests.support.stores import Engine
 
 FLOWS = ("completed", "dead", "failed", "cancelled", "enqueued")
 DEPTHS = ("pending", "processing", "scheduled", "failed", "blocked", "dead")

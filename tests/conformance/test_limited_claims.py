@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.conformance.builders import (
+from tests.support.jobs import (
+    NOW,
     add,
     claim,
     claim_one,
@@ -18,13 +19,12 @@ from tests.conformance.builders import (
     register,
     report,
 )
-from tests.samples import NOW
 
 from queuectl.core import outcome as kinds
 from queuectl.store.messages import Ask
 
 if TYPE_CHECKING:
-    from tests.conformance.engines import Engine
+    from tests.support.stores import Engine
 
     from queuectl.store.api import Store
 

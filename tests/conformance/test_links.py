@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.conformance.builders import (
+from tests.support.jobs import (
+    NOW,
     claim,
     claim_one,
     described,
@@ -17,7 +18,6 @@ from tests.conformance.builders import (
     report,
     state_of,
 )
-from tests.samples import NOW
 
 from queuectl.core import outcome as kinds
 from queuectl.core import states
@@ -26,7 +26,7 @@ from queuectl.errors import InvalidInput
 from queuectl.store.messages import Ask, JobFilter
 
 if TYPE_CHECKING:
-    from tests.conformance.engines import Engine
+    from tests.support.stores import Engine
 
     from queuectl.store.api import Store
 

@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from tests.conformance.builders import (
+from tests.support.jobs import (
     EVERYTHING,
     HOST,
+    NOW,
     add,
     claim_one,
     described,
@@ -21,7 +22,6 @@ from tests.conformance.builders import (
     report,
     snapshot,
 )
-from tests.samples import NOW
 
 from queuectl import failpoints
 from queuectl.config.settings import Settings

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.conformance.builders import EVERYTHING, claim_one, finish_with, get, job_in, register
+from tests.support.jobs import EVERYTHING, claim_one, finish_with, get, job_in, register
 
 from queuectl import doorbell
 from queuectl.arriving import READ_AHEAD
@@ -23,7 +23,7 @@ from queuectl.testing import FakeClock
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.conformance.engines import Engine
+    from tests.support.stores import Engine
 
     from queuectl.core.job import NewJob
 

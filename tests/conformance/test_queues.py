@@ -7,8 +7,7 @@ from threading import Barrier
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.conformance.builders import add, job_in, register
-from tests.samples import NOW
+from tests.support.jobs import NOW, add, job_in, register
 
 from queuectl.core import states
 from queuectl.core.queue_rules import QUEUE_COLUMNS, QueueRule
@@ -16,7 +15,7 @@ from queuectl.core.rates import Rate
 from queuectl.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from tests.conformance.engines import Engine
+    from tests.support.stores import Engine
 
     from queuectl.store.api import Store
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.conformance.builders import (
+from tests.support.jobs import (
     EVERYTHING,
+    NOW,
     REACHABLE,
     add,
     claim_one,
@@ -17,7 +18,6 @@ from tests.conformance.builders import (
     new_job,
     register,
 )
-from tests.samples import NOW
 
 from queuectl.core import outcome as kinds
 from queuectl.core import states

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.conformance.builders import (
+from tests.support.jobs import (
     EVERYTHING,
     HOST,
+    NOW,
     add,
     claim_one,
     finish,
@@ -20,7 +21,6 @@ from tests.conformance.builders import (
     report,
     state_of,
 )
-from tests.samples import NOW
 
 from queuectl import system
 from queuectl.config.settings import Settings

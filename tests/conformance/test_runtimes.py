@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.conformance.builders import claim, put, register
-from tests.samples import NOW
+from tests.support.jobs import NOW, claim, put, register
 
 from queuectl.core.runtimes import class_of_run, digest_of
 from queuectl.store import runtimes as module

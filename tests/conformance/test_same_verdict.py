@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests.engines import ENGINES, fresh_store
+from tests.support.engines import ENGINES, fresh_store
 
 from queuectl import Queue
 from queuectl.errors import InvalidInput

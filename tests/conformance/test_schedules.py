@@ -9,8 +9,7 @@ from threading import Barrier, Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.conformance.builders import EVERYTHING, add, claim, finish, get, register, report
-from tests.samples import NOW
+from tests.support.jobs import EVERYTHING, NOW, add, claim, finish, get, register, report
 
 from queuectl import events
 from queuectl.clock import Clock
@@ -24,7 +23,7 @@ from queuectl.testing import FakeClock
 from queuectl.upkeep.scheduler import Scheduler, run_once
 
 if TYPE_CHECKING:
-    from tests.conformance.engines import Engine
+    from tests.support.stores import Engine
 
     from queuectl.store.api import Store
 

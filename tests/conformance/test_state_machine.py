@@ -14,7 +14,8 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from tests.conformance.builders import (
+from tests.conformance.model import Model
+from tests.support.jobs import (
     EVERYTHING,
     HOST,
     finish,
@@ -25,7 +26,6 @@ from tests.conformance.builders import (
     report,
     stored_worker,
 )
-from tests.conformance.model import Model
 
 from queuectl.core import outcome as kinds
 from queuectl.core import states
@@ -34,7 +34,7 @@ from queuectl.store.messages import Ask, JobFilter
 from queuectl.testing import FakeClock
 
 if TYPE_CHECKING:
-    from tests.conformance.engines import Engine
+    from tests.support.stores import Engine
 
     from queuectl.core.job import Job
     from queuectl.core.lifecycle import Report

@@ -10,7 +10,7 @@ from queuectl import Queue
 from queuectl.core import states
 from queuectl.queue import JobFilter
 from queuectl.testing import wait_until
-from tests.site import Site
+from tests.support.home import Home
 
 # Every start of a job appends one line, in one write.
 RECORD = 'printf "%s %s\\n" "$QUEUECTL_JOB_ID" "$QUEUECTL_ATTEMPT" >> runs.log; '
@@ -42,31 +42,31 @@ CONTRADICTIONS = {
 }
 
 
-def put(site: Site, *ids: str, command: str = RECORD + "echo done", **fields: object) -> None:
+def put(home: Home, *ids: str, command: str = RECORD + "echo done", **fields: object) -> None:
     """Enqueue these jobs, and hear that they are stored."""
-    with site.queue() as queue:
+    with home.queue() as queue:
         queue.enqueue_many(
-            [{"id": id, "command": command, "cwd": str(site.work), **fields} for id in ids],
+            [{"id": id, "command": command, "cwd": str(home.work), **fields} for id in ids],
         )
 
 
-def runs(site: Site) -> Counter[str]:
+def runs(home: Home) -> Counter[str]:
     """How often each job was really started."""
-    log = site.work / "runs.log"
+    log = home.work / "runs.log"
     lines = log.read_text().splitlines() if log.exists() else []
     return Counter(line.split()[0] for line in lines)
 
 
-def settle(site: Site, *, timeout: float = 30) -> None:
+def settle(home: Home, *, timeout: float = 30) -> None:
     """Until every job has ended."""
-    with site.queue() as queue:
+    with home.queue() as queue:
         wait_until(lambda: queue.store.unfinished(JobFilter()) == 0, timeout=timeout, what="all jobs to end")
 
 
-def check(site: Site, acknowledged: list[str]) -> None:
+def check(home: Home, acknowledged: list[str]) -> None:
     """Nothing lost, one completion each, attempts right, the store whole, no process left over."""
-    started = runs(site)
-    with site.queue() as queue:
+    started = runs(home)
+    with home.queue() as queue:
         check_whole(queue)
         _check_counts(queue)
         for id in acknowledged:
@@ -81,7 +81,7 @@ def check(site: Site, acknowledged: list[str]) -> None:
             assert job.attempts <= job.max_retries + 1
             # An attempt may be lost before its command began, never the other way round.
             assert 1 <= started[id] <= len(attempts), (id, started[id], outcomes)
-    assert no_job_processes(site)
+    assert no_job_processes(home)
 
 
 def check_whole(queue: Queue) -> None:
@@ -100,8 +100,8 @@ def _check_counts(queue: Queue) -> None:
     assert Counter(queue.stats().counts) == rows
 
 
-def no_job_processes(site: Site) -> bool:
-    for pid in site.pids():
+def no_job_processes(home: Home) -> bool:
+    for pid in home.pids():
         try:
             environ = Path("/proc", str(pid), "environ").read_bytes()
         except OSError:

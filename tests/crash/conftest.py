@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.engines import ENGINES, fresh_store
+from tests.support.engines import ENGINES, fresh_store
 
 
 @pytest.fixture(params=ENGINES)

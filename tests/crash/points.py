@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from queuectl.testing import wait_until
-from tests.site import Site
+from tests.support.home import Home
 
 BETWEEN_CLAIM_AND_FINISH = [
     "claim.before_commit",
@@ -39,15 +39,15 @@ OF_SETTINGS = ["config.before_commit", "config.committed"]
 OF_STOPS = ["control.before_commit", "control.committed"]
 
 
-def armed(site: Site, point: str, action: str = "kill9") -> dict[str, str]:
+def armed(home: Home, point: str, action: str = "kill9") -> dict[str, str]:
     """The environment in which the first process that comes to this point dies there."""
     return {
         "QUEUECTL_ENABLE_FAILPOINTS": "1",
         "QUEUECTL_FAILPOINT": f"{point}={action}",
-        "QUEUECTL_FAILPOINT_ONCE": str(site.work / "fired"),
+        "QUEUECTL_FAILPOINT_ONCE": str(home.work / "fired"),
     }
 
 
-def await_fire(site: Site) -> None:
+def await_fire(home: Home) -> None:
     """Somebody has come to that point. Some are passed a moment after all jobs have ended."""
-    wait_until((site.work / "fired").exists, what="the failpoint to be reached")
+    wait_until((home.work / "fired").exists, what="the failpoint to be reached")

@@ -16,7 +16,7 @@ from queuectl.keeping import make_backup
 from queuectl.queue import JobFilter
 from queuectl.store.snapshots import look_into
 from queuectl.testing import wait_until
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 
 JOBS = 600
 
@@ -95,7 +95,7 @@ def filled(home: Path, tmp_path: Path) -> tuple[str, str]:
     """A store, and a backup of it from before its last job."""
     url, backup = str(home / "queue.db"), str(tmp_path / "b.db")
     with open_queue(url) as queue:
-        Stagehand(queue, alive=False).furnish()
+        FakeWorker(queue, alive=False).furnish()
         queue.enqueue_many([f"echo {'x' * 2000} {number}" for number in range(2_500)])
         assert queuectl("backup", backup).returncode == 0
         queue.enqueue("echo late", id="late")

@@ -10,7 +10,7 @@ import pytest
 from queuectl.store.tallies import totals
 from tests.crash.checker import put
 from tests.crash.points import armed
-from tests.site import Site
+from tests.support.home import Home
 
 TIDY = (
     "import sys; from queuectl.queue import Queue\n"
@@ -19,28 +19,28 @@ TIDY = (
 
 
 @pytest.mark.parametrize("point", ["recount.before_commit", "recount.committed"])
-def test_a_recount_that_dies_may_be_repeated(site: Site, point: str) -> None:
-    put(site, "a", "b")
-    with site.queue() as queue:
+def test_a_recount_that_dies_may_be_repeated(home: Home, point: str) -> None:
+    put(home, "a", "b")
+    with home.queue() as queue:
         db = queue.store.connection  # type: ignore[attr-defined]
         db.write("change", lambda _: db.run("UPDATE jobs SET state = 'blocked', held = 1 WHERE id = 'a'"))
-    assert site.q("doctor", "--recount", env=armed(site, point)).returncode == -9
-    assert "the counts are right: 2 jobs" in site.q("doctor", "--recount").stdout
-    with site.queue() as queue:
+    assert home.q("doctor", "--recount", env=armed(home, point)).returncode == -9
+    assert "the counts are right: 2 jobs" in home.q("doctor", "--recount").stdout
+    with home.queue() as queue:
         assert totals(queue.store.connection) == {"default": {"blocked": 1, "pending": 1}}  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("point", ["tidy.before_commit", "tidy.committed"])
-def test_a_tidying_that_dies_loses_no_count(site: Site, point: str) -> None:
-    put(site, "a", "b", queue="gone")
-    site.ok("rm", "a", "b")
-    put(site, "c")
-    words = [sys.executable, "-c", TIDY, site.address]
-    site.ok("cancel", "c")
-    env = {**site.env, **armed(site, point)}
+def test_a_tidying_that_dies_loses_no_count(home: Home, point: str) -> None:
+    put(home, "a", "b", queue="gone")
+    home.ok("rm", "a", "b")
+    put(home, "c")
+    words = [sys.executable, "-c", TIDY, home.address]
+    home.ok("cancel", "c")
+    env = {**home.env, **armed(home, point)}
     assert subprocess.run(words, env=env, timeout=60, check=False).returncode == -9
-    assert subprocess.run(words, env=site.env, timeout=60, check=False).returncode == 0
-    with site.queue() as queue:
+    assert subprocess.run(words, env=home.env, timeout=60, check=False).returncode == 0
+    with home.queue() as queue:
         db = queue.store.connection  # type: ignore[attr-defined]
         assert totals(db) == {"default": {"cancelled": 1}}
         assert db.all("SELECT DISTINCT queue FROM tallies WHERE minute = 0") == [("default",)]

@@ -19,84 +19,84 @@ from tests.crash.points import (
     armed,
     await_fire,
 )
-from tests.site import Site
-from tests.stillness import is_stopped
+from tests.support.home import Home
+from tests.support.processes import is_stopped
 
 
 @pytest.mark.parametrize("point", OF_ARRIVING)
-def test_a_worker_killed_while_it_arrives_loses_nothing(site: Site, point: str) -> None:
+def test_a_worker_killed_while_it_arrives_loses_nothing(home: Home, point: str) -> None:
     """For the steps between its claim and its result see test_links."""
     ids = [f"job{n}" for n in range(6)]
-    put(site, *ids)
-    site.supervise(concurrency=2, env=armed(site, point))
-    settle(site)
-    await_fire(site)
-    check(site, ids)
+    put(home, *ids)
+    home.supervise(concurrency=2, env=armed(home, point))
+    settle(home)
+    await_fire(home)
+    check(home, ids)
 
 
 @pytest.mark.parametrize("point", OF_HEARTS)
-def test_a_worker_killed_at_any_step_of_a_heartbeat_loses_nothing(site: Site, point: str) -> None:
+def test_a_worker_killed_at_any_step_of_a_heartbeat_loses_nothing(home: Home, point: str) -> None:
     """While its jobs run: the heart beats beside them, and may be later than short ones."""
     ids = [f"job{n}" for n in range(3)]
-    put(site, *ids, command=RECORD + "until test -e fired; do sleep 0.02; done")
-    site.supervise(concurrency=2, env=armed(site, point))
-    settle(site)
-    check(site, ids)
+    put(home, *ids, command=RECORD + "until test -e fired; do sleep 0.02; done")
+    home.supervise(concurrency=2, env=armed(home, point))
+    settle(home)
+    check(home, ids)
 
 
 @pytest.mark.parametrize("victims", ["supervisor", "both"])
 @pytest.mark.parametrize("point", BETWEEN_CLAIM_AND_FINISH)
 def test_a_supervisor_killed_at_any_step_of_its_worker_loses_nothing(
-    site: Site, point: str, victims: str
+    home: Home, point: str, victims: str
 ) -> None:
     """The worker is held still at the step; then its supervisor is killed, alone or with it."""
     ids = [f"job{n}" for n in range(4)]
-    put(site, *ids)
-    site.supervise(concurrency=2, env=armed(site, point, "stop"))
+    put(home, *ids)
+    home.supervise(concurrency=2, env=armed(home, point, "stop"))
     worker = wait_until(
-        lambda: next(filter(is_stopped, site.workers()), None), what="the worker to stand still"
+        lambda: next(filter(is_stopped, home.workers()), None), what="the worker to stand still"
     )
-    (supervisor,) = site.supervisors()
+    (supervisor,) = home.supervisors()
     os.kill(supervisor, signal.SIGKILL)
     if victims == "both":
         os.kill(worker, signal.SIGKILL)
-        site.supervise()
+        home.supervise()
     else:
         os.kill(worker, signal.SIGCONT)
-    settle(site)
-    check(site, ids)
+    settle(home)
+    check(home, ids)
 
 
 @pytest.mark.parametrize("point", ["run.spawned", "run.running"])
-def test_the_job_runs_again_within_two_seconds(site: Site, point: str) -> None:
-    put(site, "slow", command=HANGS_ONCE)
-    site.q("worker", "start", "--count", "2", env=armed(site, point))
-    settle(site)
-    killed = os.stat(site.work / "fired").st_mtime
-    with site.queue() as queue:
+def test_the_job_runs_again_within_two_seconds(home: Home, point: str) -> None:
+    put(home, "slow", command=HANGS_ONCE)
+    home.q("worker", "start", "--count", "2", env=armed(home, point))
+    settle(home)
+    killed = os.stat(home.work / "fired").st_mtime
+    with home.queue() as queue:
         lost, again = queue.attempts(queue.get("slow"))
     assert lost.outcome == "lost"
     assert again.started_at is not None
     assert again.started_at / 1000 - killed < 2.0
-    check(site, ["slow"])
+    check(home, ["slow"])
 
 
-def test_a_result_that_was_not_stored_is_run_again(site: Site) -> None:
+def test_a_result_that_was_not_stored_is_run_again(home: Home) -> None:
     """At least once, and said so: the command had ended well, but nobody knew."""
-    put(site, "twice")
-    site.supervise(env=armed(site, "run.exited"))
-    settle(site)
-    assert runs(site)["twice"] == 2
-    check(site, ["twice"])
+    put(home, "twice")
+    home.supervise(env=armed(home, "run.exited"))
+    settle(home)
+    assert runs(home)["twice"] == 2
+    check(home, ["twice"])
 
 
-def test_jobs_claimed_ahead_by_a_dead_worker_lose_no_attempt(site: Site) -> None:
+def test_jobs_claimed_ahead_by_a_dead_worker_lose_no_attempt(home: Home) -> None:
     """Only what was started counts: a bystander with a single try must not die of its neighbour."""
     ids = [f"j{n:03}" for n in range(300)]
-    put(site, *ids, command="true", max_retries=0)
-    site.q("worker", "start", "--concurrency", "2", env=armed(site, "complete.before_commit@3"))
-    settle(site)
-    with site.queue() as queue:
+    put(home, *ids, command="true", max_retries=0)
+    home.q("worker", "start", "--concurrency", "2", env=armed(home, "complete.before_commit@3"))
+    settle(home)
+    with home.queue() as queue:
         jobs = [queue.get(id) for id in ids]
         dead = [job.id for job in jobs if job.state == "dead"]
         # Those whose commands had begun are lost with their only attempt; nobody else is.
@@ -107,26 +107,26 @@ def test_jobs_claimed_ahead_by_a_dead_worker_lose_no_attempt(site: Site) -> None
 
 
 @pytest.mark.parametrize("point", OF_RESCUERS)
-def test_a_rescuer_that_dies_is_no_worse_than_none(site: Site, point: str) -> None:
+def test_a_rescuer_that_dies_is_no_worse_than_none(home: Home, point: str) -> None:
     """A worker dies, and so does the one that was freeing its jobs."""
-    put(site, "job", command=HANGS_ONCE)
-    site.supervise()
-    wait_until(lambda: runs(site)["job"] == 1, what="the first run")
-    for pid in site.supervisors() + site.workers():
+    put(home, "job", command=HANGS_ONCE)
+    home.supervise()
+    wait_until(lambda: runs(home)["job"] == 1, what="the first run")
+    for pid in home.supervisors() + home.workers():
         os.kill(pid, 9)
-    site.q("worker", "start", "--count", "2", env=armed(site, point))
-    settle(site)
-    await_fire(site)
-    check(site, ["job"])
+    home.q("worker", "start", "--count", "2", env=armed(home, point))
+    settle(home)
+    await_fire(home)
+    check(home, ["job"])
 
 
 @pytest.mark.parametrize("point", OF_LEAVING + OF_WORKERS_STOPPING)
-def test_a_worker_that_dies_while_it_leaves_is_gone_all_the_same(site: Site, point: str) -> None:
-    put(site, "job")
-    site.supervise(env=armed(site, point))
-    settle(site)
-    site.ok("worker", "stop")
-    await_fire(site)
-    assert site.workers() == []
-    assert site.pids() == []
-    check(site, ["job"])
+def test_a_worker_that_dies_while_it_leaves_is_gone_all_the_same(home: Home, point: str) -> None:
+    put(home, "job")
+    home.supervise(env=armed(home, point))
+    settle(home)
+    home.ok("worker", "stop")
+    await_fire(home)
+    assert home.workers() == []
+    assert home.pids() == []
+    check(home, ["job"])

@@ -10,7 +10,7 @@ import pytest
 from queuectl.store.messages import JobFilter
 from queuectl.testing import wait_until
 from tests.crash.points import armed
-from tests.site import Site
+from tests.support.home import Home
 
 # What a worker's heart would do, by itself: everything beyond the first byte of output is too much.
 TRIM = (
@@ -26,37 +26,37 @@ UNLEARN = (
 )
 
 
-def process(site: Site, code: str, point: str | None = None) -> int:
-    env = {**site.env, **(armed(site, point) if point else {})}
-    words = [sys.executable, "-c", code, site.address]
+def process(home: Home, code: str, point: str | None = None) -> int:
+    env = {**home.env, **(armed(home, point) if point else {})}
+    words = [sys.executable, "-c", code, home.address]
     return subprocess.run(words, env=env, timeout=60, check=False).returncode
 
 
-def test_output_that_is_being_dropped_when_somebody_dies_is_gone_from_the_store(site: Site) -> None:
-    with site.queue() as queue:
+def test_output_that_is_being_dropped_when_somebody_dies_is_gone_from_the_store(home: Home) -> None:
+    with home.queue() as queue:
         queue.enqueue_many([{"id": f"j{n}", "command": f"echo {n}"} for n in range(3)])
-        site.start()
+        home.start()
         wait_until(lambda: queue.store.unfinished(JobFilter()) == 0, timeout=60, what="the jobs")
-        site.ok("worker", "stop")
+        home.ok("worker", "stop")
 
         def outputs() -> list[bytes | None]:
             return [queue.attempts(queue.get(f"j{n}"))[0].output for n in range(3)]
 
         assert all(outputs())
-        assert process(site, TRIM, "trim.dropped") == -9
+        assert process(home, TRIM, "trim.dropped") == -9
         assert not all(outputs())
-        assert process(site, TRIM) == 0
+        assert process(home, TRIM) == 0
         assert [queue.get(f"j{n}").state for n in range(3)] == ["completed"] * 3
 
 
 @pytest.mark.parametrize("point", ["unlearn.before_commit", "unlearn.committed"])
-def test_forgetting_of_run_times_that_dies_may_be_repeated(site: Site, point: str) -> None:
-    with site.queue() as queue:
+def test_forgetting_of_run_times_that_dies_may_be_repeated(home: Home, point: str) -> None:
+    with home.queue() as queue:
         store = queue.store
         store.history().measured(
             [("mail", "run ms", 5)], queue.clock.now(), {(f"c{n}", 20): 1 for n in range(5)}
         )
-        assert process(site, UNLEARN, point) == -9
+        assert process(home, UNLEARN, point) == -9
         assert len(store.runtimes().of([f"c{n}" for n in range(5)])) in (2, 5)
-        assert process(site, UNLEARN) == 0
+        assert process(home, UNLEARN) == 0
         assert len(store.runtimes().of([f"c{n}" for n in range(5)])) == 2

@@ -10,7 +10,7 @@ import pytest
 from queuectl.store.history import DAY, MINUTE, PASSED, SAMPLES
 from queuectl.store.tallies import MINUTE_MS
 from tests.crash.points import armed, await_fire
-from tests.site import Site
+from tests.support.home import Home
 
 # The store's part alone, as a worker's heart would call it at that time.
 DO = (
@@ -24,22 +24,22 @@ ROWS = 600  # more than are moved in one transaction
 START = 1_800_000_000_000
 
 
-def process(site: Site, code: str, now: int, point: str | None = None) -> int:
-    env = {**site.env, **(armed(site, point) if point else {})}
-    words = [sys.executable, "-c", code, site.address, str(now)]
+def process(home: Home, code: str, now: int, point: str | None = None) -> int:
+    env = {**home.env, **(armed(home, point) if point else {})}
+    words = [sys.executable, "-c", code, home.address, str(now)]
     return subprocess.run(words, env=env, timeout=60, check=False).returncode
 
 
-def told(site: Site) -> tuple[object, ...]:
+def told(home: Home) -> tuple[object, ...]:
     """All that can be known of the past, wherever it stands."""
-    with site.queue() as queue:
+    with home.queue() as queue:
         past = queue.store.history()
         since = START // MINUTE_MS // DAY * DAY
         return past.ever(), *(past.series(span, since, q) for span in (MINUTE, DAY) for q in (None, "q7"))
 
 
-def left(site: Site) -> int:
-    with site.queue() as queue:
+def left(home: Home) -> int:
+    with home.queue() as queue:
         db = queue.store.connection  # type: ignore[attr-defined]
         (row,) = db.all("SELECT count(*) FROM tallies WHERE minute > 0")
         return int(str(row[0]))
@@ -48,56 +48,56 @@ def left(site: Site) -> int:
 @pytest.mark.parametrize(
     "point", ["fold.before_commit", "fold.committed", "fold.before_commit@2", "fold.committed@2"]
 )
-def test_a_move_that_dies_loses_nothing_and_doubles_nothing(site: Site, point: str) -> None:
-    with site.queue() as queue:
+def test_a_move_that_dies_loses_nothing_and_doubles_nothing(home: Home, point: str) -> None:
+    with home.queue() as queue:
         queue.store.history().measured([(f"q{n}", "run ms", n + 1) for n in range(ROWS)], START)
-    before, later = told(site), START + (PASSED + 1) * MINUTE_MS
-    assert process(site, FOLD, later, point) == -9
-    assert told(site) == before
-    assert left(site) == {"fold.before_commit": 600, "fold.committed@2": 0}.get(point, 100)
-    assert process(site, FOLD, later) == 0
-    assert told(site) == before
-    assert left(site) == 0
+    before, later = told(home), START + (PASSED + 1) * MINUTE_MS
+    assert process(home, FOLD, later, point) == -9
+    assert told(home) == before
+    assert left(home) == {"fold.before_commit": 600, "fold.committed@2": 0}.get(point, 100)
+    assert process(home, FOLD, later) == 0
+    assert told(home) == before
+    assert left(home) == 0
 
 
 @pytest.mark.parametrize("point", ["fade.before_commit", "fade.committed"])
-def test_forgetting_that_dies_may_be_repeated(site: Site, point: str) -> None:
-    with site.queue() as queue:
+def test_forgetting_that_dies_may_be_repeated(home: Home, point: str) -> None:
+    with home.queue() as queue:
         queue.store.history().measured([("q7", "run ms", 5)], START)
         assert queue.store.history().fold(START + 10 * MINUTE_MS)
         kept = queue.store.history().ever()
     later = START + DAY * MINUTE_MS
-    assert process(site, FOLD, later, point) == -9
-    assert process(site, FOLD, later) == 0
-    with site.queue() as queue:
+    assert process(home, FOLD, later, point) == -9
+    assert process(home, FOLD, later) == 0
+    with home.queue() as queue:
         assert queue.store.history().ever() == kept == [("q7", "run ms", 5)]
         assert queue.store.history().series(MINUTE, 0) == []
 
 
 @pytest.mark.parametrize("point", ["sample.before_commit", "sample.committed"])
-def test_a_sample_is_there_or_is_not(site: Site, point: str) -> None:
-    assert process(site, SAMPLE, START, point) == -9
-    assert process(site, SAMPLE, START) == 0
-    with site.queue() as queue:
+def test_a_sample_is_there_or_is_not(home: Home, point: str) -> None:
+    assert process(home, SAMPLE, START, point) == -9
+    assert process(home, SAMPLE, START) == 0
+    with home.queue() as queue:
         assert queue.store.history().series(MINUTE, 0) == [(START // MINUTE_MS, SAMPLES, 1)]
 
 
 @pytest.mark.parametrize("point", ["measure.before_commit", "measure.committed"])
-def test_what_was_measured_is_there_or_is_not(site: Site, point: str) -> None:
-    assert process(site, MEASURE, START, point) == -9
-    with site.queue() as queue:
+def test_what_was_measured_is_there_or_is_not(home: Home, point: str) -> None:
+    assert process(home, MEASURE, START, point) == -9
+    with home.queue() as queue:
         found = queue.store.history().ever()
     assert found == ([("mail", "run ms", 5)] if point == "measure.committed" else [])
 
 
-def test_jobs_do_not_suffer_when_a_worker_dies_with_its_measures(site: Site) -> None:
+def test_jobs_do_not_suffer_when_a_worker_dies_with_its_measures(home: Home) -> None:
     """Its successor goes on, and the counts that transactions keep are exact."""
-    site.start(env=armed(site, "measure.before_commit"))
-    ids = [site.ok("enqueue", "--quiet", "true").strip() for _ in range(3)]
+    home.start(env=armed(home, "measure.before_commit"))
+    ids = [home.ok("enqueue", "--quiet", "true").strip() for _ in range(3)]
     for id in ids:
-        site.wait_for(id, "completed")
-    await_fire(site)
-    with site.queue() as queue:
+        home.wait_for(id, "completed")
+    await_fire(home)
+    with home.queue() as queue:
         ever = {
             kind: amount
             for queue_name, kind, amount in queue.store.history().ever()

@@ -12,8 +12,8 @@ import pytest
 
 from queuectl.testing import wait_until
 from tests.crash.points import armed
-from tests.engines import SERVERS, fresh_store
-from tests.site import Site
+from tests.support.engines import SERVERS, fresh_store
+from tests.support.home import Home
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("QUEUECTL_PORTABLE") == "1", reason="only on Linux is a process known by when it began"
@@ -32,23 +32,23 @@ def store_url(request: pytest.FixtureRequest) -> Iterator[str | None]:
 
 
 @pytest.fixture
-def other(tmp_path: Path, store_url: str) -> Iterator[Site]:
+def other(tmp_path: Path, store_url: str) -> Iterator[Home]:
     (tmp_path / "other").mkdir()
-    site = Site(tmp_path / "other" / "home", url=store_url)
-    yield site
-    site.close()
+    home = Home(tmp_path / "other" / "home", url=store_url)
+    yield home
+    home.close()
 
 
-def left_alone(site: Site, other: Site) -> int:
+def left_alone(home: Home, other: Home) -> int:
     """All of queuectl dies on one machine, and the other takes over. Returns the command that lives on."""
-    site.configure(worker_heartbeat_interval="200ms", worker_lease="1s", kill_grace="100ms")
-    site.ok("enqueue", "--id", "a", LINGERS)
-    site.start()
-    pids = site.work / "pids"
+    home.configure(worker_heartbeat_interval="200ms", worker_lease="1s", kill_grace="100ms")
+    home.ok("enqueue", "--id", "a", LINGERS)
+    home.start()
+    pids = home.work / "pids"
     command = int(wait_until(lambda: pids.exists() and pids.read_text(), what="the job to run"))
-    ledger = next(run_dir(site).glob("*.ledger"))
+    ledger = next(run_dir(home).glob("*.ledger"))
     wait_until(lambda: _has_birth(ledger), what="the command to be noted with its birth")
-    for pid in [*site.supervisors(), *site.workers()]:
+    for pid in [*home.supervisors(), *home.workers()]:
         os.kill(pid, signal.SIGKILL)
     other.ok("worker", "start", env=ELSEWHERE)
     other.wait_for("a", "completed")
@@ -57,8 +57,8 @@ def left_alone(site: Site, other: Site) -> int:
     return command
 
 
-def run_dir(site: Site) -> Path:
-    return Path(site.location.run_dir)
+def run_dir(home: Home) -> Path:
+    return Path(home.location.run_dir)
 
 
 def _has_birth(ledger: Path) -> bool:
@@ -73,27 +73,27 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def test_a_command_that_others_have_run_again_is_ended(site: Site, other: Site) -> None:
-    command = left_alone(site, other)
-    site.start()
+def test_a_command_that_others_have_run_again_is_ended(home: Home, other: Home) -> None:
+    command = left_alone(home, other)
+    home.start()
     wait_until(lambda: not is_running(command), what="what was left to end")
-    wait_until(lambda: len(list(run_dir(site).glob("*.ledger"))) == 1, what="its files to be gone")
-    assert site.state("a") == "completed"
+    wait_until(lambda: len(list(run_dir(home).glob("*.ledger"))) == 1, what="its files to be gone")
+    assert home.state("a") == "completed"
 
 
-def test_whoever_ends_it_may_be_killed_meanwhile(site: Site, other: Site) -> None:
-    command = left_alone(site, other)
-    site.start(env=armed(site, "stray.killed"))
+def test_whoever_ends_it_may_be_killed_meanwhile(home: Home, other: Home) -> None:
+    command = left_alone(home, other)
+    home.start(env=armed(home, "stray.killed"))
     wait_until(lambda: not is_running(command), what="what was left to end")
     # The worker that comes after it clears up.
-    run = run_dir(site)
+    run = run_dir(home)
     wait_until(lambda: len(list(run.glob("*.ledger"))) == 1, what="its files to be gone")
 
 
-def test_a_stranger_with_the_same_number_is_left_alone(site: Site, other: Site) -> None:
+def test_a_stranger_with_the_same_number_is_left_alone(home: Home, other: Home) -> None:
     """Its ledger names a process that began at another time."""
-    command = left_alone(site, other)
-    run = run_dir(site)
+    command = left_alone(home, other)
+    run = run_dir(home)
     (ledger,) = run.glob("*.ledger")
     content = bytearray(ledger.read_bytes())
     for at in range(0, len(content), 16):
@@ -101,6 +101,6 @@ def test_a_stranger_with_the_same_number_is_left_alone(site: Site, other: Site) 
             content[at + 12] ^= 1  # of the time of its birth
     ledger.write_bytes(content)
     os.utime(ledger, (1, 1))
-    site.start()
+    home.start()
     wait_until(lambda: not ledger.exists(), what="its files to be gone")
     assert is_running(command)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.docs.blocks import ROOT, blocks_of
-from tests.shim import path_with_queuectl
+from tests.support.home import path_with_queuectl
 
 from queuectl.cli.main import COMMANDS
 from queuectl.config.settings import ALIASES, ATTEMPTS_ALIASES, KEYS

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.docs.test_docs import ROOT
-from tests.site import Site
+from tests.support.home import Home
 
 from queuectl.config.settings import Settings
 
@@ -27,21 +27,21 @@ def command_of(name: str) -> list[str]:
 
 @pytest.mark.parametrize("name", ["Dockerfile", "compose.yaml"])
 def test_the_command_of_the_container_works_and_ends_when_told(tmp_path: Path, name: str) -> None:
-    site = Site(tmp_path / "home")
+    home = Home(tmp_path / "home")
     try:
-        site.ok("enqueue", "--id", "hello", "echo hello")
+        home.ok("enqueue", "--id", "hello", "echo hello")
         environment = dict(
             re.findall(r"^\s+(QUEUECTL_\w+): (\S+)$", (EXAMPLES / name).read_text(), re.MULTILINE)
         )
         process = subprocess.Popen(
-            command_of(name), env={**site.env, **environment}, cwd=site.work, stderr=subprocess.PIPE
+            command_of(name), env={**home.env, **environment}, cwd=home.work, stderr=subprocess.PIPE
         )
-        site.wait_for("hello", "completed")
+        home.wait_for("hello", "completed")
         process.terminate()
         _, said = process.communicate(timeout=20)
         assert (process.returncode, b"Job hello completed successfully" in said) == (0, True)
     finally:
-        site.close()
+        home.close()
 
 
 def test_the_container_has_the_time_that_a_stop_takes() -> None:

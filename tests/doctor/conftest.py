@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.doctor.patient import Place
-from tests.servers import ENGINES, PrivateMariadb, PrivatePostgres, drop, fresh_url
+from tests.support.servers import ENGINES, PrivateMariadb, PrivatePostgres, drop, fresh_url
 
 WEAK_POSTGRES = {
     "fsync": "off",
@@ -33,7 +33,7 @@ WEAK_MARIADB = {
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in list(os.environ):
         if name.startswith("QUEUECTL_") and not name.startswith("QUEUECTL_TEST_"):
             monkeypatch.delenv(name)
@@ -45,37 +45,37 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(params=ENGINES)
-def place(request: pytest.FixtureRequest, home: Path) -> Iterator[Place]:
+def place(request: pytest.FixtureRequest, home_dir: Path) -> Iterator[Place]:
     """A fresh place on each engine; there is no queue in it yet."""
-    yield from _place(request.param, home)
+    yield from _place(request.param, home_dir)
 
 
 @pytest.fixture(params=["postgres", "mysql"])
-def server_place(request: pytest.FixtureRequest, home: Path) -> Iterator[Place]:
-    yield from _place(request.param, home)
+def server_place(request: pytest.FixtureRequest, home_dir: Path) -> Iterator[Place]:
+    yield from _place(request.param, home_dir)
 
 
 @pytest.fixture
-def sqlite_place(home: Path) -> Iterator[Place]:
-    yield from _place("sqlite", home)
+def sqlite_place(home_dir: Path) -> Iterator[Place]:
+    yield from _place("sqlite", home_dir)
 
 
 @pytest.fixture
-def postgres_place(home: Path) -> Iterator[Place]:
-    yield from _place("postgres", home)
+def postgres_place(home_dir: Path) -> Iterator[Place]:
+    yield from _place("postgres", home_dir)
 
 
 @pytest.fixture
-def mysql_place(home: Path) -> Iterator[Place]:
-    yield from _place("mysql", home)
+def mysql_place(home_dir: Path) -> Iterator[Place]:
+    yield from _place("mysql", home_dir)
 
 
-def _place(engine: str, home: Path) -> Iterator[Place]:
+def _place(engine: str, home_dir: Path) -> Iterator[Place]:
     if engine == "sqlite":
-        yield Place(engine, str(home / "queue.db"), home)
+        yield Place(engine, str(home_dir / "queue.db"), home_dir)
         return
     url = fresh_url(engine)
-    yield Place(engine, url, home)
+    yield Place(engine, url, home_dir)
     drop(url)
 
 
@@ -95,14 +95,14 @@ def weak_mariadb() -> Iterator[PrivateMariadb]:
 
 
 @pytest.fixture
-def weak_place(weak_postgres: PrivatePostgres, home: Path) -> Place:
-    place = Place("postgres", weak_postgres.fresh_url(), home)
+def weak_place(weak_postgres: PrivatePostgres, home_dir: Path) -> Place:
+    place = Place("postgres", weak_postgres.fresh_url(), home_dir)
     place.make()
     return place
 
 
 @pytest.fixture
-def weak_mysql_place(weak_mariadb: PrivateMariadb, home: Path) -> Place:
-    place = Place("mysql", weak_mariadb.fresh_url(), home)
+def weak_mysql_place(weak_mariadb: PrivateMariadb, home_dir: Path) -> Place:
+    place = Place("mysql", weak_mariadb.fresh_url(), home_dir)
     place.make()
     return place

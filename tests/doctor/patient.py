@@ -13,8 +13,8 @@ from typing import Any
 from unittest.mock import patch
 
 import psycopg
-from tests.servers.admin import connect_mysql
-from tests.servers.urls import engine_of, split_database, split_schema
+from tests.support.servers.admin import connect_mysql
+from tests.support.servers.urls import engine_of, split_database, split_schema
 
 from queuectl.app import open_queue
 from queuectl.cli.main import main
@@ -70,10 +70,10 @@ def doctor(url: str | None, *words: str) -> Seen:
 class Place:
     """Where a queue is, or could be."""
 
-    def __init__(self, engine: str, url: str, home: Path) -> None:
+    def __init__(self, engine: str, url: str, home_dir: Path) -> None:
         self.engine = engine
         self.url = url
-        self.home = home
+        self.home = home_dir
 
     def queue(self, *, create: bool = True) -> Queue:
         return open_queue(self.url, create=create)

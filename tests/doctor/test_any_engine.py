@@ -6,8 +6,8 @@ import shlex
 import time
 
 import pytest
-from tests.conformance.builders import add, claim_one, get, register
 from tests.doctor.patient import Place, doctor, run
+from tests.support.jobs import add, claim_one, get, register
 
 from queuectl import system
 from queuectl.store.api import Store

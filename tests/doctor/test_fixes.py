@@ -11,8 +11,8 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from tests.conformance.builders import register
 from tests.doctor.patient import Place, Seen, doctor
+from tests.support.jobs import register
 
 from queuectl import system
 from queuectl.cli.main import COMMANDS, main
@@ -93,7 +93,7 @@ def _help(words: list[str]) -> str:
 
 
 def _worker(**fields: object) -> Worker:
-    from tests.conformance.builders import some_worker
+    from tests.support.jobs import some_worker
 
     return some_worker(**fields)  # type: ignore[arg-type]
 

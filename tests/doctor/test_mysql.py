@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.doctor.patient import Place, connect, doctor
-from tests.servers.urls import split_database
+from tests.support.servers.urls import split_database
 
 from queuectl.app import look_at
 from queuectl.paths import locate

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.conformance.builders import register
 from tests.doctor.patient import Place, run
+from tests.support.jobs import register
 
 from queuectl import system
 from queuectl.store.health import Finding, shown_size

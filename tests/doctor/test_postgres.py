@@ -9,8 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 from tests.doctor.patient import Place, connect, doctor
-from tests.servers import PrivatePostgres
-from tests.servers.urls import split_schema
+from tests.support.servers import PrivatePostgres
+from tests.support.servers.urls import split_schema
 
 from queuectl.app import look_at
 from queuectl.errors import StoreError

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from tests.doctor.patient import Place, connect, doctor, run
-from tests.servers import PrivateMariadb, PrivatePostgres
-from tests.servers.admin import connect_mysql
+from tests.support.servers import PrivateMariadb, PrivatePostgres
+from tests.support.servers.admin import connect_mysql
 
 from queuectl.doctor.checkup import check
 from queuectl.testing import FakeClock
@@ -30,7 +30,7 @@ def silent_port() -> Iterator[int]:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_server_that_is_not_there(scheme: str, silent_port: int, home: Path) -> None:
+def test_a_server_that_is_not_there(scheme: str, silent_port: int, home_dir: Path) -> None:
     seen = doctor(f"{scheme}://me:{SECRET}@127.0.0.1:{silent_port}/jobs")
 
     assert seen.code == 3
@@ -38,7 +38,7 @@ def test_a_server_that_is_not_there(scheme: str, silent_port: int, home: Path) -
     assert seen.level("driver: ") == "ok"
     assert seen.level(f"127.0.0.1:{silent_port} does not answer") == "problem"
     assert "start the server" in seen.one("cannot reach")["fix"]
-    assert not home.exists()
+    assert not home_dir.exists()
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -98,7 +98,7 @@ def locked_mariadb() -> Iterator[str]:
 @pytest.mark.parametrize("server", ["locked_postgres", "locked_mariadb"])
 @pytest.mark.parametrize("password", [SECRET, "wrong-" + SECRET])
 def test_a_password_never_appears(
-    server: str, password: str, request: pytest.FixtureRequest, home: Path
+    server: str, password: str, request: pytest.FixtureRequest, home_dir: Path
 ) -> None:
     url = request.getfixturevalue(server).format(password)
 
@@ -109,7 +109,7 @@ def test_a_password_never_appears(
         assert "keeper@127.0.0.1" in seen.out
     refused = "refuses us" in run(url).out
     assert refused == (password != SECRET)
-    assert not home.exists()
+    assert not home_dir.exists()
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_missing_driver_is_told_with_the_command_that_installs_it(
     assert SECRET not in done.stdout + done.stderr
 
 
-def test_an_address_with_an_unknown_option_is_a_finding(home: Path) -> None:
+def test_an_address_with_an_unknown_option_is_a_finding(home_dir: Path) -> None:
     seen = doctor(f"mysql://me:{SECRET}@127.0.0.1/jobs?colour=blue")
 
     assert (seen.code, seen.level("unknown option 'colour'")) == (3, "problem")

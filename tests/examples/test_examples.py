@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.shim import path_with_queuectl
+from tests.support.home import path_with_queuectl
 
 from queuectl import Queue
 

@@ -12,10 +12,10 @@ import psycopg
 import pytest
 
 from queuectl.testing import wait_until
-from tests.servers import housing
-from tests.servers.binaries import SERVER_FOLDERS
-from tests.servers.process import KeptProcess, ServerFailed
-from tests.servers.urls import split_schema
+from tests.support.servers import housing
+from tests.support.servers.binaries import SERVER_FOLDERS
+from tests.support.servers.process import KeptProcess, ServerFailed
+from tests.support.servers.urls import split_schema
 
 _SETTINGS = """
 [databases]

@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from queuectl.store.api import Store
-from tests.conformance.builders import register
-from tests.faults import stranger
-from tests.faults.place import Place
-from tests.network.proxy import Proxy
-from tests.servers import drop, fresh_url
-from tests.servers.lifecycle import PrivateServer
-from tests.servers.shared import SERVERS
+from tests.support import sessions
+from tests.support.jobs import register
+from tests.support.proxy import Proxy
+from tests.support.servers import drop, fresh_url
+from tests.support.servers.lifecycle import PrivateServer
+from tests.support.servers.shared import SERVERS
+from tests.support.shared_queue import Place
 
 
 @pytest.fixture(params=sorted(SERVERS))
@@ -42,7 +42,7 @@ def private(server: PrivateServer, tmp_path: Path) -> Iterator[Place]:
 def place(engine: str, tmp_path: Path) -> Iterator[Place]:
     """A place on the server of the run."""
     url = fresh_url(engine)
-    place = Place(tmp_path, stranger.named(url))
+    place = Place(tmp_path, sessions.named(url))
     yield place
     place.close()
     drop(url)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-from tests.network.machines import Machine
+from tests.support.machines import Machine
 
 _A, _ANSWER, _NO_ERROR = 1, 0x8000, 0
 _USE = 'mount --bind "$0" /etc/resolv.conf && exec "$@"'

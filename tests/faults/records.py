@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from queuectl.core import states
-from tests.faults.place import Place
+from tests.support.shared_queue import Place
 
 # One line for every start, in one write.
 RECORD = 'echo "$QUEUECTL_JOB_ID $QUEUECTL_ATTEMPT" >> runs.log'

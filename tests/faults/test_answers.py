@@ -11,9 +11,9 @@ import sys
 import pytest
 
 from queuectl.store.messages import JobFilter
-from tests.faults.place import Place
 from tests.faults.trouble import KINDS, while_commit_is
-from tests.network.proxy import Proxy
+from tests.support.proxy import Proxy
+from tests.support.shared_queue import Place
 
 
 class Person:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from queuectl.testing import wait_until
-from tests.faults.place import Place
 from tests.faults.records import RECORD, assert_each_ran_once
-from tests.servers.shared import SERVERS
+from tests.support.servers.shared import SERVERS
+from tests.support.shared_queue import Place
 
 WORKERS = 8  # with two connections each
 CONNECTIONS = 10

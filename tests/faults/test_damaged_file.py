@@ -14,8 +14,8 @@ import pytest
 from queuectl.testing import wait_until
 from tests.faults import damage
 from tests.faults.damage import JOBS
-from tests.site import Site
-from tests.worker.workshop import Workshop
+from tests.support.home import Home
+from tests.support.worker_home import WorkerHome
 
 QUICK, ALL = 30, 1_000
 
@@ -105,16 +105,16 @@ def test_the_log_of_another_store(sound: Path, tmp_path: Path) -> None:
     damage.use(file)
 
 
-def test_commands_refuse_it_with_one_line_and_leave_the_file(site: Site) -> None:
-    site.ok("enqueue", "--id", "a", "true")
-    file = site.home / "queue.db"
+def test_commands_refuse_it_with_one_line_and_leave_the_file(home: Home) -> None:
+    home.ok("enqueue", "--id", "a", "true")
+    file = home.path / "queue.db"
     with closing(sqlite3.connect(file)) as theirs:
         theirs.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     sound, content = file.read_bytes(), bytearray(file.read_bytes())
     content[100:4_096] = bytes(3_996)
     file.write_bytes(content)
     for words in (["enqueue", "true"], ["list"], ["worker", "start", "--foreground"]):
-        refused = site.q(*words)
+        refused = home.q(*words)
         assert refused.returncode == 3, (words, refused)
         assert refused.stderr.startswith(f"error: {file} is damaged"), (words, refused)
         assert "Traceback" not in refused.stderr
@@ -124,15 +124,15 @@ def test_commands_refuse_it_with_one_line_and_leave_the_file(site: Site) -> None
 
 def test_a_log_that_vanishes_under_a_living_worker_is_no_traceback(tmp_path: Path) -> None:
     """Unix keeps the deleted file for whoever has it open; either way in its own words."""
-    site = Workshop(tmp_path / "home")
+    home = WorkerHome(tmp_path / "home")
     try:
-        process = site.serve()
-        site.run("true")
+        process = home.serve()
+        home.run("true")
         for name in ("queue.db-wal", "queue.db-shm"):
-            (site.home / name).unlink()
-        damage.use(site.home / "queue.db")
+            (home.path / name).unlink()
+        damage.use(home.path / "queue.db")
         process.send_signal(signal.SIGTERM)
         wait_until(lambda: process.poll() is not None, timeout=40, what="the worker to end")
-        assert "Traceback" not in site.log
+        assert "Traceback" not in home.log
     finally:
-        site.close()
+        home.close()

@@ -11,8 +11,7 @@ import pytest
 from queuectl import Queue
 from queuectl.errors import OutcomeUnknown
 from queuectl.store.messages import Ask
-from tests.conformance.builders import HOST, register
-from tests.samples import NOW
+from tests.support.jobs import HOST, NOW, register
 
 
 class Disk(apsw.VFS):

@@ -13,7 +13,7 @@ import pytest
 from queuectl import Queue, system
 from queuectl.errors import StoreError
 from queuectl.testing import wait_until
-from tests.site import Site
+from tests.support.home import Home
 
 # Text of one job: written often enough, the log would grow without an end.
 COMMAND = "echo " + "x" * 20_000
@@ -28,28 +28,28 @@ def hold(file: Path) -> apsw.Connection:
 
 
 @pytest.mark.proof
-def test_a_command_waits_for_whoever_holds_the_file_and_then_says_so(site: Site) -> None:
-    site.ok("enqueue", "--id", "a", "true")
-    with closing(hold(site.home / "queue.db")) as holder:
-        refused = site.q("enqueue", "--id", "b", "true")
+def test_a_command_waits_for_whoever_holds_the_file_and_then_says_so(home: Home) -> None:
+    home.ok("enqueue", "--id", "a", "true")
+    with closing(hold(home.path / "queue.db")) as holder:
+        refused = home.q("enqueue", "--id", "b", "true")
         assert refused.returncode == 3
         assert refused.stdout == ""
         assert refused.stderr.startswith("error: the database is locked by another process")
         assert "hint: try again" in refused.stderr
-        assert site.ok("list", "--quiet") == "a\n", "readers are not kept out"
+        assert home.ok("list", "--quiet") == "a\n", "readers are not kept out"
         holder.execute("ROLLBACK")
-    site.ok("enqueue", "--id", "b", "true")
+    home.ok("enqueue", "--id", "b", "true")
 
 
-def test_run_ends_when_its_store_is_gone(site: Site) -> None:
-    site.ok("init")
-    with site.popen("run", "touch began; sleep 60") as process:
-        wait_until((site.work / "began").exists, what="the command to run")
-        shutil.rmtree(site.home)
+def test_run_ends_when_its_store_is_gone(home: Home) -> None:
+    home.ok("init")
+    with home.popen("run", "touch began; sleep 60") as process:
+        wait_until((home.work / "began").exists, what="the command to run")
+        shutil.rmtree(home.path)
         _, errors = process.communicate(timeout=20)
     assert process.returncode == 3
     assert "deleted or replaced" in errors
-    site.ok("init")  # there are tests of what is left
+    home.ok("init")  # there are tests of what is left
 
 
 def test_the_log_is_used_anew_when_nobody_reads_its_beginning_any_more(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from datetime import datetime
 import pytest
 
 from queuectl.testing import wait_until
-from tests.faults.place import Crew, Place
 from tests.faults.records import kept
 from tests.faults.ticks import TICKING, assert_no_overlap, lives
-from tests.network.proxy import Proxy
+from tests.support.proxy import Proxy
+from tests.support.shared_queue import Place, WorkerProcess
 
 LEASE = 6  # seconds; an answer may take a sixth of it
 
@@ -61,7 +61,7 @@ def test_a_worker_behind_a_frozen_line_gives_up_in_time(short: Place, proxy: Pro
     first.stop()
 
 
-def complained(crew: Crew) -> float:
+def complained(crew: WorkerProcess) -> float:
     """When it said for the first time that something is wrong."""
     line = next(
         line for line in crew.log.splitlines() if "cannot be used" in line or "heartbeat failed" in line

@@ -11,12 +11,12 @@ import pytest
 from queuectl.clock import SYSTEM_CLOCK
 from queuectl.store.messages import JobFilter
 from queuectl.testing import wait_until
-from tests.conformance.builders import EVERYTHING, claim, finish, new_job, register, report
-from tests.faults import stranger
-from tests.faults.place import Place
 from tests.faults.records import RECORD, assert_each_ran_once
-from tests.network.proxy import Proxy
-from tests.servers.shared import SERVERS
+from tests.support import sessions
+from tests.support.jobs import EVERYTHING, claim, finish, new_job, register, report
+from tests.support.proxy import Proxy
+from tests.support.servers.shared import SERVERS
+from tests.support.shared_queue import Place
 
 SNAPSHOT = {
     "postgres": "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
@@ -47,7 +47,7 @@ def test_a_foreign_transaction_that_never_ends_keeps_nobody_from_working(place: 
     register(store)
     jobs = [new_job(f"j{number}") for number in range(300)]
     store.enqueue([jobs], SYSTEM_CLOCK.now())
-    with stranger.transaction(place.url) as cursor:
+    with sessions.transaction(place.url) as cursor:
         cursor.execute(SNAPSHOT[engine])
         cursor.execute("SELECT count(*) FROM jobs")
         assert cursor.fetchone()[0] == 300

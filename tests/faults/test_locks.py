@@ -18,11 +18,10 @@ from queuectl.errors import StoreBusy
 from queuectl.store.api import Store
 from queuectl.store.messages import JobFilter
 from queuectl.testing import wait_until
-from tests.conformance.builders import add, claim, finish, get, new_job, register, report
-from tests.faults import stranger
-from tests.faults.place import Place
 from tests.faults.records import RECORD, assert_each_ran_once, started
-from tests.samples import NOW
+from tests.support import sessions
+from tests.support.jobs import NOW, add, claim, finish, get, new_job, register, report
+from tests.support.shared_queue import Place
 
 BOTH = JobFilter(ids=("a", "b"))
 # What makes the stranger win: PostgreSQL ends who notices first, MariaDB who has done less.
@@ -74,11 +73,11 @@ def test_a_deadlock_that_we_lose_is_gone_through_again(
     add(store, "a", "b")
     claim(store, 2)
     action = ours(store)
-    with ThreadPoolExecutor(1) as threads, stranger.transaction(place.url) as cursor:
+    with ThreadPoolExecutor(1) as threads, sessions.transaction(place.url) as cursor:
         cursor.execute(STRONGER[engine])
         hold(cursor, "b")
         done = threads.submit(action)
-        wait_until(lambda: stranger.waiting(place.url), what="our side to hold a and wait for b")
+        wait_until(lambda: sessions.waiting(place.url), what="our side to hold a and wait for b")
         hold(cursor, "a")
         cursor.connection.rollback()
         done.result(timeout=20)
@@ -94,7 +93,7 @@ def test_nobody_waits_for_jobs_that_are_not_theirs(place: Place) -> None:
     add(store, "held1", "a", "b", "held2", "c", "d", "e")
     jobs = {job.id: job for job in claim(store, 3)}
     store.be_patient(1_000)
-    with stranger.transaction(place.url) as cursor:
+    with sessions.transaction(place.url) as cursor:
         for id in ("held1", "held2"):
             hold(cursor, id)
         assert finish(store, report(jobs["a"])) == []
@@ -107,10 +106,10 @@ def test_nobody_waits_for_jobs_that_are_not_theirs(place: Place) -> None:
 
 def test_a_command_waits_for_a_row_that_somebody_holds(place: Place) -> None:
     place.put({"a": "true"})
-    with ThreadPoolExecutor(1) as threads, stranger.transaction(place.url) as cursor:
+    with ThreadPoolExecutor(1) as threads, sessions.transaction(place.url) as cursor:
         hold(cursor, "a")
         said = threads.submit(place.q, "cancel", "a")
-        wait_until(lambda: stranger.waiting(place.url), what="the command to wait")
+        wait_until(lambda: sessions.waiting(place.url), what="the command to wait")
         cursor.connection.rollback()
         assert said.result().returncode == 0
     assert get(place.store, "a").state == states.CANCELLED
@@ -118,7 +117,7 @@ def test_a_command_waits_for_a_row_that_somebody_holds(place: Place) -> None:
 
 def test_a_command_says_that_somebody_holds_the_row_for_too_long(place: Place) -> None:
     place.put({"a": "true"})
-    with stranger.transaction(place.url) as cursor:
+    with sessions.transaction(place.url) as cursor:
         hold(cursor, "a")
         said = place.q("cancel", "a")
     assert (said.returncode, said.stdout) == (3, "")
@@ -130,7 +129,7 @@ def test_nobody_waits_for_ever_for_a_table(place: Place, engine: str) -> None:
     """A backup, or a change of the schema."""
     store = place.open()
     store.be_patient(1_000)
-    with stranger.transaction(place.url) as cursor:
+    with sessions.transaction(place.url) as cursor:
         cursor.execute(WHOLE_TABLE[engine])
         with pytest.raises(StoreBusy):
             store.enqueue([[new_job("a")]], NOW)
@@ -143,7 +142,7 @@ def test_a_result_waits_for_its_row(place: Place) -> None:
     crew = place.worker().ready()
     ids = place.put({"a": RECORD + "; while ! test -e go; do sleep 0.02; done"})
     wait_until(lambda: started(place)["a", 1], what="the command to run")
-    with stranger.transaction(place.url) as cursor:
+    with sessions.transaction(place.url) as cursor:
         hold(cursor, "a")
         (place.work / "go").touch()
         wait_until(lambda: "cannot be used now" in crew.log, what="the worker to say so")
@@ -164,12 +163,12 @@ def test_ctrl_c_while_run_waits_for_the_server(place: Place) -> None:
         stderr=subprocess.PIPE,
     ) as process:
         wait_until((place.work / "began").exists, what="the command to run")
-        with stranger.transaction(place.url) as cursor:
+        with sessions.transaction(place.url) as cursor:
             hold(cursor, "a")
             (place.work / "go").touch()
-            wait_until(lambda: len(stranger.waiting(place.url)) == 1, what="the result to wait for its row")
+            wait_until(lambda: len(sessions.waiting(place.url)) == 1, what="the result to wait for its row")
             process.send_signal(signal.SIGINT)
-            wait_until(lambda: len(stranger.waiting(place.url)) == 2, what="the cancel to wait for it too")
+            wait_until(lambda: len(sessions.waiting(place.url)) == 2, what="the cancel to wait for it too")
         _, errors = process.communicate(timeout=30)
     # Whichever of the two comes first.
     state = get(place.store, "a").state
@@ -184,14 +183,14 @@ def test_ctrl_c_in_the_middle_of_a_statement(place: Place) -> None:
         raise KeyboardInterrupt
 
     def interrupt_who_waits() -> None:
-        wait_until(lambda: stranger.waiting(place.url), what="the row to be waited for")
+        wait_until(lambda: sessions.waiting(place.url), what="the row to be waited for")
         signal.pthread_kill(waiter, signal.SIGUSR1)
 
     place.put({"a": RECORD, "b": RECORD})
     waiter = threading.get_ident()
     old = signal.signal(signal.SIGUSR1, interrupt)
     try:
-        with stranger.transaction(place.url) as cursor, ThreadPoolExecutor(1) as helper:
+        with sessions.transaction(place.url) as cursor, ThreadPoolExecutor(1) as helper:
             hold(cursor, "a")
             done = helper.submit(interrupt_who_waits)
             with pytest.raises(KeyboardInterrupt):
@@ -201,7 +200,7 @@ def test_ctrl_c_in_the_middle_of_a_statement(place: Place) -> None:
             assert place.store.cancel(JobFilter(ids=("b",)), NOW) == (1, 0)
     finally:
         signal.signal(signal.SIGUSR1, old)
-    wait_until(lambda: not stranger.waiting(place.url), what="the statement to be given up")
+    wait_until(lambda: not sessions.waiting(place.url), what="the statement to be given up")
     assert (get(place.store, "a").state, get(place.store, "b").state) == (states.PENDING, states.CANCELLED)
 
 
@@ -219,7 +218,7 @@ def test_all_sessions_are_ended_again_and_again(place: Place) -> None:
             done = started(place)
             # On a busy machine nobody would get anything done in so little time.
             wait_until(lambda: over.is_set() or started(place) != done, what="progress")  # noqa: B023
-            ended.append(stranger.end_sessions(place.url))
+            ended.append(sessions.end_sessions(place.url))
 
     with ThreadPoolExecutor(1) as threads:
         ending = threads.submit(end)

@@ -12,11 +12,11 @@ import pytest
 
 from queuectl.testing import wait_until
 from tests.faults.names import NameServer
-from tests.faults.place import Crew, Place
 from tests.faults.records import kept
 from tests.faults.ticks import TICKING, assert_no_overlap, lives
-from tests.network.machines import Net, require_namespaces
-from tests.servers.shared import SERVERS
+from tests.support.machines import Net, require_namespaces
+from tests.support.servers.shared import SERVERS
+from tests.support.shared_queue import Place, WorkerProcess
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def place(engine: str, net: Net, tmp_path: Path) -> Iterator[Place]:
         place.close()
 
 
-def lease_end(place: Place, crew: Crew) -> float:
+def lease_end(place: Place, crew: WorkerProcess) -> float:
     """By the wall clock, which the server and all machines share."""
     return next(worker.lease_until for worker in place.store.workers() if worker.id == crew.ids()[-1]) / 1000
 

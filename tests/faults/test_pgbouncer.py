@@ -11,11 +11,11 @@ import pytest
 from queuectl.errors import StoreBusy
 from queuectl.store.messages import JobFilter
 from queuectl.testing import wait_until
-from tests.faults import stranger
 from tests.faults.bouncer import Bouncer
-from tests.faults.place import Place
 from tests.faults.records import RECORD, assert_each_ran_once, started
-from tests.servers import drop, fresh_url
+from tests.support import sessions
+from tests.support.servers import drop, fresh_url
+from tests.support.shared_queue import Place
 
 POOL = 2
 
@@ -64,7 +64,7 @@ def test_four_clients_work_over_two_connections(place: Place) -> None:
 def test_an_error_does_not_stay_in_the_session(place: Place, url: str) -> None:
     """A read that fails leaves no broken transaction behind, in which all that follows would fail."""
     place.store.be_patient(200)
-    with stranger.transaction(url) as cursor:
+    with sessions.transaction(url) as cursor:
         cursor.execute("LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(StoreBusy):
             place.store.get("j")

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.faults.small_disk import SmallDisk, small_disk
-from tests.site import Site
-from tests.worker.workshop import Workshop
+from tests.support.home import Home
+from tests.support.worker_home import WorkerHome
 
 NOBODY = 65_534
 
@@ -34,43 +34,43 @@ def one_clear_line(told: subprocess.CompletedProcess[str], *words: str) -> None:
 
 
 def test_a_file_system_that_becomes_read_only_and_writable_again(disk: SmallDisk) -> None:
-    site = Workshop(disk.directory / "home")
+    home = WorkerHome(disk.directory / "home")
     try:
-        site.log_file = disk.directory.parent / "worker.log"
-        site.enqueue("true", id="a")
-        site.jobs.close()
+        home.log_file = disk.directory.parent / "worker.log"
+        home.enqueue("true", id="a")
+        home.jobs.close()
         disk.read_only()
-        one_clear_line(site.q("enqueue", "--id", "b", "true"), "read-only", "readonly", "cannot open")
-        doctor = site.q("doctor")
+        one_clear_line(home.q("enqueue", "--id", "b", "true"), "read-only", "readonly", "cannot open")
+        doctor = home.q("doctor")
         assert "cannot write" in doctor.stdout + doctor.stderr, doctor
         disk.read_only(False)
-        site.ok("enqueue", "--id", "b", "true")
-        assert site.ok("list", "--quiet").split() == ["a", "b"]
+        home.ok("enqueue", "--id", "b", "true")
+        assert home.ok("list", "--quiet").split() == ["a", "b"]
     finally:
-        site.close()
+        home.close()
 
 
-def test_another_user_is_told_and_changes_nothing(site: Site) -> None:
+def test_another_user_is_told_and_changes_nothing(home: Home) -> None:
     """Its mode lets nobody else in."""
     if os.getuid() != 0 or not shutil.which("setpriv"):
         pytest.skip("only root can become somebody else, and by setpriv")
-    site.ok("enqueue", "--id", "a", "true")
-    before = (site.home / "queue.db").read_bytes()
-    told = _as_nobody(site, "enqueue", "--id", "b", "true")
+    home.ok("enqueue", "--id", "a", "true")
+    before = (home.path / "queue.db").read_bytes()
+    told = _as_nobody(home, "enqueue", "--id", "b", "true")
     assert told.returncode != 0
     assert "Traceback" not in told.stderr, told
-    assert (site.home / "queue.db").read_bytes() == before
-    assert site.ok("list", "--quiet") == "a\n"
+    assert (home.path / "queue.db").read_bytes() == before
+    assert home.ok("list", "--quiet") == "a\n"
 
 
-def _as_nobody(site: Site, *words: str) -> subprocess.CompletedProcess[str]:
+def _as_nobody(home: Home, *words: str) -> subprocess.CompletedProcess[str]:
     become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
     look = [*become, sys.executable, "-c", "import queuectl"]
     if subprocess.run(look, capture_output=True, check=False).returncode:
         pytest.skip("somebody else cannot reach this Python: its directories are private")
     return subprocess.run(
         [*become, sys.executable, "-m", "queuectl", *words],
-        env=site.env,
+        env=home.env,
         cwd="/",
         capture_output=True,
         text=True,

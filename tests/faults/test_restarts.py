@@ -11,9 +11,9 @@ from itertools import count
 import pytest
 
 from queuectl.testing import wait_until
-from tests.faults.place import Crew, Place
 from tests.faults.records import RECORD, assert_each_ran_once, kept, started
-from tests.servers.lifecycle import PrivateServer
+from tests.support.servers.lifecycle import PrivateServer
+from tests.support.shared_queue import Place, WorkerProcess
 
 JOBS = 5_000
 SPANS_IT_ALL = RECORD + "; while ! test -e enough; do sleep 0.1; done"
@@ -98,7 +98,7 @@ def test_nothing_is_lost_when_the_server_dies_twice(
     crew.stop()
 
 
-def only_what_was_claimed_runs(place: Place, crew: Crew, *, seconds: float) -> None:
+def only_what_was_claimed_runs(place: Place, crew: WorkerProcess, *, seconds: float) -> None:
     """While the server is away: the long command, and what the workers held before."""
     before = started(place)
     began = time.monotonic()

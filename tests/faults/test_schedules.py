@@ -15,10 +15,10 @@ from queuectl.schedules import trigger
 from queuectl.store.api import Store
 from queuectl.testing import FakeClock
 from tests.conformance.test_schedules import HOUR, fire, job_ids, put, schedule, stored
-from tests.faults.place import Place
 from tests.faults.trouble import KINDS, while_commit_is
-from tests.network.proxy import Proxy
-from tests.samples import NOW
+from tests.support.jobs import NOW
+from tests.support.proxy import Proxy
+from tests.support.shared_queue import Place
 
 T = TypeVar("T")
 Suffering = Callable[[Callable[[], T]], T]

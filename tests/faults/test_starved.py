@@ -15,11 +15,10 @@ from queuectl.queue import JobFilter
 from queuectl.store.api import Store
 from queuectl.testing import wait_until
 from queuectl.upkeep.purger import Purger
-from tests.conformance.builders import EVERYTHING, claim, finish, new_job, register, report
 from tests.crash.checker import check_whole
-from tests.engines import Place, fresh_store
-from tests.samples import NOW
-from tests.site import Site
+from tests.support.engines import Place, fresh_store
+from tests.support.home import Home
+from tests.support.jobs import EVERYTHING, NOW, claim, finish, new_job, register, report
 
 LOAD = 16  # processes that do nothing but turn
 HUNGRY = 14  # seconds: longer than a lease
@@ -45,15 +44,15 @@ def load() -> Iterator[None]:
 
 
 @pytest.mark.proof
-def test_a_heart_beats_however_busy_the_machine_is(site: Site, load: None) -> None:
+def test_a_heart_beats_however_busy_the_machine_is(home: Home, load: None) -> None:
     """One long job and hundreds of short ones: no lease is lost. Six heartbeats long it is, as by default."""
-    site.configure(**{"worker-heartbeat-interval": "2s", "worker-lease": "12s", "kill-grace": "1s"})
-    with site.queue() as queue:
-        queue.enqueue(f"sleep {HUNGRY}", id="long", cwd=str(site.work))
-        queue.enqueue_many([{"id": f"s{n}", "command": "true", "cwd": str(site.work)} for n in range(300)])
-    process = site.foreground("--concurrency", "4")
-    site.wait_for("long", states.COMPLETED, timeout=90)
-    with site.queue() as queue:
+    home.configure(**{"worker-heartbeat-interval": "2s", "worker-lease": "12s", "kill-grace": "1s"})
+    with home.queue() as queue:
+        queue.enqueue(f"sleep {HUNGRY}", id="long", cwd=str(home.work))
+        queue.enqueue_many([{"id": f"s{n}", "command": "true", "cwd": str(home.work)} for n in range(300)])
+    process = home.foreground("--concurrency", "4")
+    home.wait_for("long", states.COMPLETED, timeout=90)
+    with home.queue() as queue:
         wait_until(lambda: queue.store.unfinished(JobFilter()) == 0, timeout=60, what="all jobs to end")
         check_whole(queue)
         assert [attempt.outcome for attempt in queue.attempts(queue.get("long"))] == ["succeeded"]

@@ -14,7 +14,11 @@ import pytest
 from queuectl.core import states
 from queuectl.store.messages import JobFilter
 from queuectl.testing import wait_until
-from tests.conformance.builders import (
+from tests.faults.test_locks import STRONGER
+from tests.faults.trouble import CUT, LATE, SWALLOWED, while_commit_is
+from tests.support import sessions
+from tests.support.jobs import (
+    NOW,
     add,
     claim,
     claim_one,
@@ -26,12 +30,8 @@ from tests.conformance.builders import (
     report,
     state_of,
 )
-from tests.faults import stranger
-from tests.faults.place import Place
-from tests.faults.test_locks import STRONGER
-from tests.faults.trouble import CUT, LATE, SWALLOWED, while_commit_is
-from tests.network.proxy import Proxy
-from tests.samples import NOW
+from tests.support.proxy import Proxy
+from tests.support.shared_queue import Place
 
 ONE = JobFilter(ids=("j",))
 Suffer = Callable[[Callable[[], Any]], Any]
@@ -117,11 +117,11 @@ def test_a_removal_that_was_undone_does_not_name_the_logs_of_jobs_that_stay(
     finish(sound, *(report(job, "failed", log=f"{job.id}.log") for job in jobs))
     assert state_of(sound, "a", "b") == [states.DEAD, states.DEAD]
     both = JobFilter(ids=("a", "b"))
-    with ThreadPoolExecutor(1) as threads, stranger.transaction(place.url) as cursor:
+    with ThreadPoolExecutor(1) as threads, sessions.transaction(place.url) as cursor:
         cursor.execute(STRONGER[engine])
         cursor.execute("UPDATE attempts SET host = 'x' WHERE job_seq = %s", (get(sound, "b").seq,))
         done = threads.submit(lambda: sound.remove(both, sources=(states.DEAD,), limit=10))
-        wait_until(lambda: stranger.waiting(place.url), what="our side to hold both and wait for an attempt")
+        wait_until(lambda: sessions.waiting(place.url), what="our side to hold both and wait for an attempt")
         cursor.execute("UPDATE jobs SET state = 'pending', finished_at = NULL WHERE id = 'a'")
         cursor.connection.commit()
         assert done.result(timeout=30) == (1, ["b.log"])

@@ -17,9 +17,11 @@ from queuectl.store.api import Store
 from queuectl.store.messages import Ask, JobFilter
 from queuectl.store.server import ServerStore
 from queuectl.store.tallies import Tally
-from tests.conformance.builders import (
+from tests.faults.trouble import KINDS, while_commit_is
+from tests.support.jobs import (
     EVERYTHING,
     HOST,
+    NOW,
     add,
     claim,
     claim_one,
@@ -32,10 +34,8 @@ from tests.conformance.builders import (
     some_worker,
     stored_worker,
 )
-from tests.faults.place import Place
-from tests.faults.trouble import KINDS, while_commit_is
-from tests.network.proxy import Proxy
-from tests.samples import NOW
+from tests.support.proxy import Proxy
+from tests.support.shared_queue import Place
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ from itertools import count
 
 from queuectl.store.messages import JobFilter
 from queuectl.testing import wait_until
-from tests.faults.place import Place
 from tests.faults.records import RECORD, assert_each_ran_once, kept, started
-from tests.network.proxy import Proxy
+from tests.support.proxy import Proxy
+from tests.support.shared_queue import Place
 
 
 def claims(transaction: list[str]) -> bool:

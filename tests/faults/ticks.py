@@ -6,7 +6,7 @@ from collections import defaultdict
 from itertools import pairwise
 from typing import NamedTuple
 
-from tests.faults.place import Place
+from tests.support.shared_queue import Place
 
 # Deaf to TERM: only KILL ends it in time. Its first attempt never ends by itself.
 TICKING = """trap '' TERM

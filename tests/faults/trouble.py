@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from queuectl.testing import wait_until
-from tests.faults import stranger
-from tests.network.proxy import Proxy
+from tests.support import sessions
+from tests.support.proxy import Proxy
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ def while_commit_is(kind: str, proxy: Proxy, url: str, action: Callable[[], T]) 
     with ThreadPoolExecutor(1) as threads:
         result = threads.submit(action)
         if kind == LATE:
-            wait_until(lambda: result.done() or stranger.waiting(url), what="the second try to wait")
+            wait_until(lambda: result.done() or sessions.waiting(url), what="the second try to wait")
             late.set()
         value = result.result(timeout=30)
     if kind == LATE:

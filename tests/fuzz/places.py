@@ -23,7 +23,7 @@ from queuectl.transfer.exportfile import ExportFile
 from queuectl.transfer.progress import Tally
 from queuectl.web.reading import body_filter, decode_cause, decode_cursor, encode_cursor
 from tests.fuzz.targets import fields_of, text_of
-from tests.samples import NOW
+from tests.support.jobs import NOW
 
 EVERYTHING = JobFilter()
 _MOST_JOBS = 50  # of one input; more would only be slow
@@ -44,7 +44,7 @@ def queue() -> Queue:
 
 
 def _some_job(id: str) -> Any:
-    from tests.conformance.builders import new_job
+    from tests.support.jobs import new_job
 
     return new_job(id, tags=",a,b,", queue="mail")
 

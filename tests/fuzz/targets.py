@@ -19,7 +19,7 @@ from queuectl.core.tracecontext import PARENT, STATE, read
 from queuectl.core.zones import find_zone
 from queuectl.errors import QueuectlError
 from tests.fuzz import seeds
-from tests.samples import NOW
+from tests.support.jobs import NOW
 
 LONGEST_MESSAGE = 2_000  # nobody's text may fill a terminal, a log or a response by way of an error
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.conformance.conftest import engine, store
-from tests.samples import NOW
+from tests.support.jobs import NOW
 
 from queuectl.config.settings import Settings
 from queuectl.queue import Queue

@@ -6,9 +6,8 @@ import math
 from typing import Any
 
 import pytest
-from tests.conformance.builders import add, claim_one, finish_with, job_in, put, register
 from tests.metrics.scrapes import Pool, Scrape, assert_never_fell
-from tests.samples import NOW
+from tests.support.jobs import NOW, add, claim_one, finish_with, job_in, put, register
 
 from queuectl import __version__, queues
 from queuectl.core import states

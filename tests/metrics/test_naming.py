@@ -6,9 +6,8 @@ from itertools import count
 from typing import Any
 
 import pytest
-from tests.conformance.builders import add, new_job
 from tests.metrics.scrapes import Pool, Scrape, assert_never_fell
-from tests.samples import NOW
+from tests.support.jobs import NOW, add, new_job
 
 from queuectl.core.states import PENDING
 from queuectl.metrics.naming import MOST, OTHERS, Naming

@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.conformance.builders import add
+from tests.support.jobs import add
 
 import queuectl.store.migrate
 from queuectl.paths import Location

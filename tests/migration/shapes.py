@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.migration.places import ask as ask_file
-from tests.servers.urls import engine_of, split_database, split_schema
-from tests.stranger import ask
+from tests.support.servers.urls import engine_of, split_database, split_schema
+from tests.support.sql import ask
 
 KINDS = {
     "integer": ("integer", "bigint", "int"),

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.conformance.builders import add, claim, finish, register, report, some_worker, state_of
-from tests.engines import ENGINES, Place, fresh_store
 from tests.migration import places, servers
-from tests.stranger import ask
+from tests.support.engines import ENGINES, Place, fresh_store
+from tests.support.jobs import add, claim, finish, register, report, some_worker, state_of
+from tests.support.sql import ask
 
 from queuectl import __version__
 from queuectl.app import look_at, open_queue

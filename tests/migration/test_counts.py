@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.engines import ENGINES, Place, fresh_store
 from tests.migration.places import ask, connect, first_job
 from tests.migration.places import migrate as migrate_file
 from tests.migration.servers import SHIPPED, migrate
-from tests.stranger import ask as ask_server
+from tests.support.engines import ENGINES, Place, fresh_store
+from tests.support.sql import ask as ask_server
 
 from queuectl.store.tallies import totals, wrong
 

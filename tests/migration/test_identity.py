@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.conformance.builders import add, claim, register, report, some_worker
 from tests.migration.forking import forks_with
 from tests.migration.places import old_database, open_at
+from tests.support.jobs import add, claim, register, report, some_worker
 
 from queuectl.errors import StoreReplaced
 from queuectl.store.messages import JobFilter

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from tests.concurrency.crew import run_together
 from tests.concurrency.roles import migrator
-from tests.conformance.builders import claim, register
 from tests.migration.places import (
     SHIPPED,
     ask,
@@ -24,6 +23,7 @@ from tests.migration.places import (
     version,
 )
 from tests.migration.shapes import shape_of_file
+from tests.support.jobs import claim, register
 
 from queuectl.core.queue_rules import QUEUE_COLUMNS
 from queuectl.core.rows import ATTEMPT_COLUMNS, JOB_COLUMNS

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from tests.concurrency.crew import run_together
 from tests.concurrency.roles import creator
-from tests.conformance.builders import add, claim, register
-from tests.engines import SERVERS, Place, fresh_store
 from tests.migration.forking import forks_with
 from tests.migration.places import first_job
 from tests.migration.servers import ROOT, SHIPPED, connect, future, migrate, migrate_alone, migrator
 from tests.migration.shapes import BYTEWISE, GENERATED, shape_of_file, shape_of_server
-from tests.servers.urls import engine_of, split_schema
-from tests.stranger import ask, tables
+from tests.support.engines import SERVERS, Place, fresh_store
+from tests.support.jobs import add, claim, register
+from tests.support.servers.urls import engine_of, split_schema
+from tests.support.sql import ask, tables
 
 from queuectl.errors import SchemaTooNew, StoreCorrupt, StoreError
 from queuectl.store import migrate as sqlite_schema
@@ -157,7 +157,7 @@ class TestMaking:
 
 FORKED = forks_with(
     """
-from tests.engines import Place
+from tests.support.engines import Place
 store = Place(sys.argv[1], sys.argv[2]).open()
 """,
     last="workers",

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from tests.engines import ENGINES, fresh_store
 from tests.migration.places import ask as ask_file
-from tests.site import Site
-from tests.stranger import ask
+from tests.support.engines import ENGINES, fresh_store
+from tests.support.home import Home
+from tests.support.sql import ask
 
 from queuectl.core import states
 from queuectl.core.job import Job
@@ -47,7 +47,7 @@ def old_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-class Town(Site):
+class Town(Home):
     """One store, and programs of two versions."""
 
     def __init__(self, home: Path, url: str | None, old_program: Path) -> None:
@@ -80,7 +80,7 @@ class Town(Site):
     def sql(self, statement: str) -> list[tuple[object, ...]]:
         if self.url is not None:
             return list(ask(self.url, statement))
-        return ask_file(self.home / "queue.db", statement)
+        return ask_file(self.path / "queue.db", statement)
 
     def version(self) -> int:
         statement = "PRAGMA user_version" if self.url is None else "SELECT version FROM queuectl_schema"
@@ -98,12 +98,12 @@ class Town(Site):
 @pytest.fixture(params=ENGINES)
 def town(request: pytest.FixtureRequest, tmp_path: Path, old_program: Path) -> Iterator[Town]:
     with fresh_store(request.param) as url:
-        site = Town(tmp_path / "home", url, old_program)
-        site.ok("init", env=site.old)
+        home = Town(tmp_path / "home", url, old_program)
+        home.ok("init", env=home.old)
         for setting in ("worker-heartbeat-interval=500ms", "worker-lease=4s", "poll-interval=200ms"):
-            site.ok("config", "set", *setting.split("="), env=site.old)
-        yield site
-        site.close()
+            home.ok("config", "set", *setting.split("="), env=home.old)
+        yield home
+        home.close()
 
 
 def complaints(log: str) -> list[str]:

@@ -23,8 +23,8 @@ import pytest
 from psycopg import generators
 
 from queuectl.testing import wait_until
-from tests.network.machines import Machine, Net, require_namespaces, why_not
-from tests.network.proxy import Proxy
+from tests.support.machines import Machine, Net, require_namespaces, why_not
+from tests.support.proxy import Proxy
 
 ENGINES = "postgres", "mysql"
 
@@ -490,7 +490,7 @@ def test_a_closed_net_leaves_nothing_behind() -> None:
 
 _DYING = """
 import os, signal
-from tests.network.machines import Net
+from tests.support.machines import Net
 net = Net()
 process = net.machine("a").popen(["sleep", "1000"])
 print(net.link, os.readlink(f"/proc/{process.pid}/ns/pid"), flush=True)

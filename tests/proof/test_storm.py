@@ -13,8 +13,8 @@ from proof.storm.storms import quick_plan, storms
 from proof.verdict import Part, Verdict
 
 from proof import storm
-from tests.servers.lifecycle import PrivateServer
-from tests.servers.shared import SERVERS
+from tests.support.servers.lifecycle import PrivateServer
+from tests.support.servers.shared import SERVERS
 
 PLAN = Plan("sqlite", jobs=10, kills=0, stops=0, seed=3)
 

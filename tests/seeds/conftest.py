@@ -71,7 +71,7 @@ def _runs(process: psutil.Process) -> bool:
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in list(os.environ):
         if name.startswith("QUEUECTL_") and name != "QUEUECTL_PORTABLE":
             monkeypatch.delenv(name)
@@ -82,7 +82,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def queuectl(home: Path) -> Iterator[Queuectl]:
+def queuectl(home_dir: Path) -> Iterator[Queuectl]:
     command = Queuectl()
     yield command
     stopped = command.run("worker", "stop", "--now")

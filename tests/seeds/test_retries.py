@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
-from tests.cli.stagehand import Stagehand
 from tests.seeds.conftest import Queuectl, wait_for_state
+from tests.support.fake_worker import FakeWorker
 
 from queuectl.app import open_queue
 from queuectl.core.job import Job
@@ -73,7 +73,7 @@ class Timeline:
         self.queue = queue
         self.clock = clock
         self.began = clock.now()
-        self.stage = Stagehand(queue)
+        self.stage = FakeWorker(queue)
 
     def fail_if_due(self, id: str) -> Job | None:
         now = self.clock.now()

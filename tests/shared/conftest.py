@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.engines import SERVERS, fresh_store
+from tests.support.engines import SERVERS, fresh_store
 
 
 @pytest.fixture(params=SERVERS)

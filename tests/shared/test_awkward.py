@@ -6,15 +6,15 @@ import errno
 from pathlib import Path
 
 import pytest
-from tests.engines import Place
-from tests.site import Site
+from tests.support.engines import Place
+from tests.support.home import Home
 
 
 @pytest.mark.parametrize(
     "printed", [r"a\0b", r"\377\376", r"\360\237\230\200", r"\355\240\200", "a'b\\\\\"c"]
 )
-def test_any_last_line_of_stderr_is_kept_in_the_error(site: Site, printed: str) -> None:
-    site.ok(
+def test_any_last_line_of_stderr_is_kept_in_the_error(home: Home, printed: str) -> None:
+    home.ok(
         "enqueue",
         "--id",
         "a",
@@ -22,9 +22,9 @@ def test_any_last_line_of_stderr_is_kept_in_the_error(site: Site, printed: str) 
         "0",
         f"printf '{printed}\\n'".replace("a'b", "ab") + " >&2; exit 3",
     )
-    site.start()
-    site.wait_for("a", "dead")
-    with site.queue() as queue:
+    home.start()
+    home.wait_for("a", "dead")
+    with home.queue() as queue:
         job = queue.get("a")
         assert (job.exit_code, job.lost, job.attempts) == (3, 0, 1)
         assert str(job.last_error).startswith("exit code 3: ")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.site import Site
+from tests.support.home import Home
 
 RUN = (
     "import sys; sys.modules[{driver!r}] = None; "
@@ -19,38 +19,38 @@ LOADED = (
 )
 
 
-def python(site: Site, code: str) -> subprocess.CompletedProcess[str]:
+def python(home: Home, code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", code], env=site.env, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code], env=home.env, capture_output=True, text=True, timeout=60, check=False
     )
 
 
-def test_a_missing_driver_is_one_command_away(site: Site, store_url: str) -> None:
+def test_a_missing_driver_is_one_command_away(home: Home, store_url: str) -> None:
     driver, extra = ("psycopg", "postgres") if store_url.startswith("postgres") else ("pymysql", "mysql")
-    result = python(site, RUN.format(driver=driver))
+    result = python(home, RUN.format(driver=driver))
     assert result.returncode == 3
     assert f"pip install 'queuectl[{extra}]'" in result.stderr
 
 
-def test_only_the_driver_of_the_address_is_loaded(site: Site, store_url: str) -> None:
+def test_only_the_driver_of_the_address_is_loaded(home: Home, store_url: str) -> None:
     wanted = "psycopg" if store_url.startswith("postgres") else "pymysql"
-    assert python(site, LOADED).stdout.split()[-1] == wanted
+    assert python(home, LOADED).stdout.split()[-1] == wanted
 
 
-def test_the_address_may_stand_in_the_config_file(site: Site, store_url: str) -> None:
-    del site.env["QUEUECTL_DB"]
-    site.home.mkdir(mode=0o700)
-    Path(site.home, "config.toml").write_text(f'db = "{store_url}"\nmax-retries = 1\n')
-    site.ok("enqueue", "--id", "a", "true")
-    assert not Path(site.home, "queue.db").exists()
-    with site.queue() as queue:
+def test_the_address_may_stand_in_the_config_file(home: Home, store_url: str) -> None:
+    del home.env["QUEUECTL_DB"]
+    home.path.mkdir(mode=0o700)
+    Path(home.path, "config.toml").write_text(f'db = "{store_url}"\nmax-retries = 1\n')
+    home.ok("enqueue", "--id", "a", "true")
+    assert not Path(home.path, "queue.db").exists()
+    with home.queue() as queue:
         assert queue.get("a").max_retries == 1
 
 
 @pytest.mark.parametrize("value", ["3", "[1]"])
-def test_a_config_file_with_a_senseless_address_is_refused(site: Site, value: str) -> None:
-    del site.env["QUEUECTL_DB"]
-    site.home.mkdir(mode=0o700)
-    Path(site.home, "config.toml").write_text(f"db = {value}\n")
-    result = site.q("status")
+def test_a_config_file_with_a_senseless_address_is_refused(home: Home, value: str) -> None:
+    del home.env["QUEUECTL_DB"]
+    home.path.mkdir(mode=0o700)
+    Path(home.path, "config.toml").write_text(f"db = {value}\n")
+    result = home.q("status")
     assert (result.returncode, "db must be text" in result.stderr) == (2, True)

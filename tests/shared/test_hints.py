@@ -5,9 +5,9 @@ from __future__ import annotations
 import select
 from pathlib import Path
 
-from tests.engines import Place
-from tests.samples import NOW
-from tests.site import Site
+from tests.support.engines import Place
+from tests.support.home import Home
+from tests.support.jobs import NOW
 
 from queuectl import doorbell
 from queuectl.testing import wait_until
@@ -46,11 +46,11 @@ def test_after_a_lost_connection_it_listens_again(store_url: str, tmp_path: Path
     other.close()
 
 
-def test_a_job_from_another_home_is_found_without_its_bell(site: Site, store_url: str) -> None:
+def test_a_job_from_another_home_is_found_without_its_bell(home: Home, store_url: str) -> None:
     """Another home has other doorbells, as another machine has."""
-    site.ok("config", "set", "poll-interval", "60s" if store_url.startswith("postgres") else "100ms")
-    site.start()
-    (site.home.parent / "elsewhere").mkdir()
-    other = Site(site.home.parent / "elsewhere" / "home", url=store_url)
+    home.ok("config", "set", "poll-interval", "60s" if store_url.startswith("postgres") else "100ms")
+    home.start()
+    (home.path.parent / "elsewhere").mkdir()
+    other = Home(home.path.parent / "elsewhere" / "home", url=store_url)
     other.ok("enqueue", "--id", "a", "true")
-    site.wait_for("a", "completed", timeout=20)
+    home.wait_for("a", "completed", timeout=20)

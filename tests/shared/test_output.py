@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import pytest
-from tests.site import Site
+from tests.support.home import Home
 
 LINES = 5_000  # more than is kept in the store
 
 
 @pytest.fixture
-def elsewhere(site: Site, store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Site:
+def elsewhere(home: Home, store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Home:
     """The same queue, seen from a machine that has none of the first one's files."""
-    return Site(tmp_path_factory.mktemp("other") / "home", url=store_url)
+    return Home(tmp_path_factory.mktemp("other") / "home", url=store_url)
 
 
-def test_short_output_is_read_everywhere(site: Site, elsewhere: Site) -> None:
-    site.ok("run", "--id", "a", "echo out; echo err >&2")
+def test_short_output_is_read_everywhere(home: Home, elsewhere: Home) -> None:
+    home.ok("run", "--id", "a", "echo out; echo err >&2")
     result = elsewhere.q("logs", "a")
     assert (result.stdout, result.stderr) == ("out\n", "err\n")
 
 
-def test_of_long_output_the_end_is_and_the_host_is_named(site: Site, elsewhere: Site) -> None:
-    site.ok("run", "--id", "a", f"seq 1 {LINES}")
+def test_of_long_output_the_end_is_and_the_host_is_named(home: Home, elsewhere: Home) -> None:
+    home.ok("run", "--id", "a", f"seq 1 {LINES}")
     whole = "".join(f"{number}\n" for number in range(1, LINES + 1))
-    assert site.q("logs", "a").stdout == whole
-    with site.queue() as queue:
+    assert home.q("logs", "a").stdout == whole
+    with home.queue() as queue:
         host = queue.attempts(queue.get("a"))[0].host
     result = elsewhere.q("logs", "a")
     assert whole.endswith(result.stdout)
@@ -33,6 +33,6 @@ def test_of_long_output_the_end_is_and_the_host_is_named(site: Site, elsewhere: 
     assert f"({len(whole):,} bytes) is on {host}" in result.stderr
 
 
-def test_who_follows_from_elsewhere_gets_the_end_too(site: Site, elsewhere: Site) -> None:
-    site.ok("run", "--id", "a", f"seq 1 {LINES}")
+def test_who_follows_from_elsewhere_gets_the_end_too(home: Home, elsewhere: Home) -> None:
+    home.ok("run", "--id", "a", f"seq 1 {LINES}")
     assert elsewhere.q("logs", "-f", "a").stdout.endswith(f"{LINES - 1}\n{LINES}\n")

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.site import Site
+from tests.support.home import Home
 
 from queuectl.address import Address
 
@@ -21,12 +21,12 @@ def with_password(url: str) -> str:
     return url.replace(f"{user}@", f"{user}:{SECRET}@", 1)
 
 
-def traces(site: Site) -> str:
+def traces(home: Home) -> str:
     """All that others could see: command lines of our processes, and every file of the home."""
     found = []
-    for pid in site.pids():
+    for pid in home.pids():
         found.append(Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace"))
-    for directory, _, names in os.walk(site.home):
+    for directory, _, names in os.walk(home.path):
         for name in names:
             path = Path(directory, name)
             if path.is_file():
@@ -35,21 +35,21 @@ def traces(site: Site) -> str:
 
 
 def test_nobody_sees_it_while_all_goes_well(
-    site: Site, store_url: str, monkeypatch: pytest.MonkeyPatch
+    home: Home, store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if store_url.startswith("mysql"):
         # Root here has no password, so it comes from the environment, as it may.
-        site.env["MYSQL_PWD"] = ""
+        home.env["MYSQL_PWD"] = ""
         address = store_url
     else:
         address = with_password(store_url)
-    site.env["QUEUECTL_DB"] = address
-    said = site.ok("enqueue", "--id", "a", "echo hello")
-    site.start(count=2)
-    site.ok("wait", "a")
+    home.env["QUEUECTL_DB"] = address
+    said = home.ok("enqueue", "--id", "a", "echo hello")
+    home.start(count=2)
+    home.ok("wait", "a")
     for words in (("status",), ("list", "--json"), ("worker", "list", "--json"), ("init",), ("config",)):
-        said += site.ok(*words)
-    seen = said + traces(site)
+        said += home.ok(*words)
+    seen = said + traces(home)
     assert "Passw0rd" not in seen
     assert "servers/" in seen
 
@@ -59,10 +59,10 @@ def test_nobody_sees_it_while_all_goes_well(
     [("status",), ("enqueue", "true"), ("worker", "start"), ("init", "--json"), ("copy", "--to", "x.db")],
 )
 def test_nobody_sees_it_when_the_server_is_not_there(
-    site: Site, store_url: str, words: tuple[str, ...]
+    home: Home, store_url: str, words: tuple[str, ...]
 ) -> None:
     scheme = store_url.partition("://")[0]
-    result = site.q(
+    result = home.q(
         *words, env={"QUEUECTL_DB": f"{scheme}://me:{SECRET}@127.0.0.1:1/db", "QUEUECTL_DEBUG": "1"}
     )
     assert result.returncode == 3
@@ -70,18 +70,18 @@ def test_nobody_sees_it_when_the_server_is_not_there(
     assert "Passw0rd" not in result.stdout + result.stderr
 
 
-def test_a_password_that_should_have_been_encoded_is_not_repeated(site: Site, store_url: str) -> None:
+def test_a_password_that_should_have_been_encoded_is_not_repeated(home: Home, store_url: str) -> None:
     scheme = store_url.partition("://")[0]
-    result = site.q("status", env={"QUEUECTL_DB": f"{scheme}://me:hidden/word#1@127.0.0.1/db"})
+    result = home.q("status", env={"QUEUECTL_DB": f"{scheme}://me:hidden/word#1@127.0.0.1/db"})
     assert result.returncode == 2
     assert "hidden" not in result.stdout + result.stderr
     assert "%-codes" in result.stderr
 
 
 @pytest.mark.parametrize("rest", ["127.0.0.1:99999/db", "[::1/db", "127.0.0.1:x/db", "127.0.0.1/db?a"])
-def test_nobody_sees_it_when_the_address_makes_no_sense(site: Site, store_url: str, rest: str) -> None:
+def test_nobody_sees_it_when_the_address_makes_no_sense(home: Home, store_url: str, rest: str) -> None:
     scheme = store_url.partition("://")[0]
-    result = site.q("status", env={"QUEUECTL_DB": f"{scheme}://me:{SECRET}@{rest}"})
+    result = home.q("status", env={"QUEUECTL_DB": f"{scheme}://me:{SECRET}@{rest}"})
     assert result.returncode == 2
     assert "Passw0rd" not in result.stdout + result.stderr
     assert "hint:" in result.stderr

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.engines import SERVERS
-from tests.servers import PrivateMariadb, PrivatePostgres
-from tests.site import Site
+from tests.support.engines import SERVERS
+from tests.support.home import Home
+from tests.support.servers import PrivateMariadb, PrivatePostgres
 
 OPTIONS = {
     "postgres": "sslmode=verify-ca&sslrootcert={ca}",
@@ -51,8 +51,8 @@ def store_url(server: PrivatePostgres | PrivateMariadb) -> str:
     return server.fresh_url()
 
 
-def encrypted(site: Site) -> bool:
-    with site.queue() as queue:
+def encrypted(home: Home) -> bool:
+    with home.queue() as queue:
         connection = queue.store.connection  # type: ignore[attr-defined]
         if connection.dialect.name == "postgres":
             return bool(connection.all("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")[0][0])
@@ -65,19 +65,19 @@ def with_options(url: str, engine: str, ca: Path) -> str:
 
 
 def test_the_server_is_trusted_by_its_certificate(
-    site: Site, server: PrivatePostgres | PrivateMariadb, store_url: str
+    home: Home, server: PrivatePostgres | PrivateMariadb, store_url: str
 ) -> None:
-    site.url = site.env["QUEUECTL_DB"] = with_options(
+    home.url = home.env["QUEUECTL_DB"] = with_options(
         store_url, server.engine, server.directory / "server.crt"
     )
-    site.ok("run", "--", "true")
-    assert encrypted(site)
+    home.ok("run", "--", "true")
+    assert encrypted(home)
 
 
 def test_a_server_with_another_certificate_is_not(
-    site: Site, server: PrivatePostgres | PrivateMariadb, store_url: str, tmp_path: Path
+    home: Home, server: PrivatePostgres | PrivateMariadb, store_url: str, tmp_path: Path
 ) -> None:
     wrong = certificate(tmp_path, "wrong")[1]
-    result = site.q("enqueue", "true", env={"QUEUECTL_DB": with_options(store_url, server.engine, wrong)})
+    result = home.q("enqueue", "true", env={"QUEUECTL_DB": with_options(store_url, server.engine, wrong)})
     assert result.returncode == 3
     assert "certificate" in result.stderr.lower()

@@ -12,7 +12,7 @@ DATA = Path(__file__).parent / "data"
 cli = commands.cli
 cli_process = commands.cli_process
 elsewhere = commands.elsewhere
-home = commands.home
+home_dir = commands.home_dir
 queue = commands.queue
 
 

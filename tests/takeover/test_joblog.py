@@ -49,13 +49,13 @@ def test_all_takes_everything_and_twice_adds_nothing(cli: Cli, queue: Queue) -> 
     ],
 )
 def test_a_mistake_is_named_with_its_line_and_nothing_is_stored(
-    cli: Cli, home: Path, elsewhere: Path, text: str, says: str
+    cli: Cli, home_dir: Path, elsewhere: Path, text: str, says: str
 ) -> None:
     (elsewhere / "log").write_text(text)
     result = cli("import-joblog", "log")
     assert (result.code, result.out) == (2, "")
     assert says in result.err
-    assert not (home / "queue.db").exists()
+    assert not (home_dir / "queue.db").exists()
 
 
 def test_a_log_without_failures_gives_nothing(cli: Cli, elsewhere: Path) -> None:

@@ -84,13 +84,13 @@ def test_an_id_that_means_another_task_by_now_is_told(cli: Cli, queue: Queue, st
     assert cli("import-pueue", state, "--prefix", "laptop", "--json").json()["imported"] == 10
 
 
-def test_a_dry_run_makes_nothing(cli: Cli, home: Path, state: str) -> None:
+def test_a_dry_run_makes_nothing(cli: Cli, home_dir: Path, state: str) -> None:
     result = cli("import-pueue", state, "--dry-run")
     assert result.code == 0
     assert "pueue-3   gpu-box  evaluate" in result.out
     assert result.out.endswith("would import 10 jobs\n")
     assert cli("import-pueue", state, "--dry-run", "--json").json()["imported"] == 10
-    assert not (home / "queue.db").exists()
+    assert not (home_dir / "queue.db").exists()
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ MISTAKES: list[tuple[Callable[[Any], None], str]] = [
 
 @pytest.mark.parametrize(("change", "says"), MISTAKES, ids=[says for _, says in MISTAKES])
 def test_a_mistake_is_named_with_its_place_and_nothing_is_stored(
-    cli: Cli, home: Path, elsewhere: Path, change: Callable[[Any], None], says: str
+    cli: Cli, home_dir: Path, elsewhere: Path, change: Callable[[Any], None], says: str
 ) -> None:
     document = json.loads(Path(VERSIONS[1]).read_text())
     change(document)
@@ -150,7 +150,7 @@ def test_a_mistake_is_named_with_its_place_and_nothing_is_stored(
     result = cli("import-pueue", "state.json")
     assert (result.code, result.out) == (2, "")
     assert says in result.err
-    assert not (home / "queue.db").exists()
+    assert not (home_dir / "queue.db").exists()
 
 
 @pytest.mark.parametrize(

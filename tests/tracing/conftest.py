@@ -1,4 +1,4 @@
-"""A site without anybody's trace around it, and a collector."""
+"""A home without anybody's trace around it, and a collector."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.engines import fresh_store
-from tests.site import Site
+from tests.support.engines import fresh_store
+from tests.support.home import Home
 from tests.tracing.collector import Collector
 
 
@@ -34,5 +34,5 @@ def untraced(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def site(untraced: None, site: Site) -> Site:
-    return site
+def home(untraced: None, home: Home) -> Home:
+    return home

@@ -6,7 +6,7 @@ import pytest
 
 from queuectl.core import tracecontext
 from queuectl.core.spec import Defaults, job_from_fields
-from tests.site import Site
+from tests.support.home import Home
 
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 IDS = CALLER[3:52]
@@ -57,42 +57,42 @@ def test_it_joins_the_environment_of_a_job_and_gives_way_to_its_own() -> None:
     ]
 
 
-def told(site: Site, *words: str, **env: str) -> str:
+def told(home: Home, *words: str, **env: str) -> str:
     """What a job that is enqueued so finds in its environment, at a worker that was started in a trace."""
-    site.ok("enqueue", "--id", "job1", *words, ECHO, env=env)
-    site.start(env={"TRACEPARENT": CALLER.replace("0af7", "ffff"), "TRACESTATE": "worker=1"})
-    site.wait_for("job1", "completed")
-    return site.ok("logs", "job1").strip()
+    home.ok("enqueue", "--id", "job1", *words, ECHO, env=env)
+    home.start(env={"TRACEPARENT": CALLER.replace("0af7", "ffff"), "TRACESTATE": "worker=1"})
+    home.wait_for("job1", "completed")
+    return home.ok("logs", "job1").strip()
 
 
-def test_the_callers_trace_reaches_the_command(site: Site) -> None:
-    assert told(site, TRACEPARENT=CALLER, TRACESTATE="a=b") == f"{CALLER} a=b"
+def test_the_callers_trace_reaches_the_command(home: Home) -> None:
+    assert told(home, TRACEPARENT=CALLER, TRACESTATE="a=b") == f"{CALLER} a=b"
 
 
-def test_an_invalid_one_does_not(site: Site) -> None:
-    assert told(site, TRACEPARENT="00-nonsense", TRACESTATE="a=b") == "none none"
+def test_an_invalid_one_does_not(home: Home) -> None:
+    assert told(home, TRACEPARENT="00-nonsense", TRACESTATE="a=b") == "none none"
 
 
-def test_a_job_that_names_its_own_keeps_it(site: Site) -> None:
+def test_a_job_that_names_its_own_keeps_it(home: Home) -> None:
     own = CALLER.replace("0af7", "aaaa")
-    assert told(site, "--env", f"TRACEPARENT={own}", TRACEPARENT=CALLER) == f"{own} none"
+    assert told(home, "--env", f"TRACEPARENT={own}", TRACEPARENT=CALLER) == f"{own} none"
 
 
-def test_without_a_caller_there_is_none_not_even_the_workers(site: Site) -> None:
-    assert told(site) == "none none"
+def test_without_a_caller_there_is_none_not_even_the_workers(home: Home) -> None:
+    assert told(home) == "none none"
 
 
-def test_jobs_of_a_file_carry_none(site: Site) -> None:
-    site.ok(
+def test_jobs_of_a_file_carry_none(home: Home) -> None:
+    home.ok(
         "enqueue", "--file", "-", input='{"id": "job1", "command": "true"}\n', env={"TRACEPARENT": CALLER}
     )
-    with site.queue() as queue:
+    with home.queue() as queue:
         assert queue.get("job1").environment() == {}
 
 
-def test_a_job_that_follows_another_belongs_to_the_same_trace(site: Site) -> None:
-    site.ok(
+def test_a_job_that_follows_another_belongs_to_the_same_trace(home: Home) -> None:
+    home.ok(
         "enqueue", "--id", "job1", "--on-success", "true", "--command", "true", env={"TRACEPARENT": CALLER}
     )
-    with site.queue() as queue:
+    with home.queue() as queue:
         assert [job.environment() for job in queue.list()] == [{"TRACEPARENT": CALLER}] * 2

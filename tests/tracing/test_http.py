@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.site import Site
+from tests.support.dashboard import Server
+from tests.support.home import Home
 from tests.tracing.collector import PRODUCER, Collector
-from tests.web.server import Server
 
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 OF_THE_SERVER = {"TRACEPARENT": CALLER.replace("0af7", "ffff")}
 
 
 @pytest.fixture
-def server(site: Site) -> Iterator[Server]:
-    it = Server(site, env=OF_THE_SERVER)
+def server(home: Home) -> Iterator[Server]:
+    it = Server(home, env=OF_THE_SERVER)
     yield it
     it.stop()
 
@@ -44,8 +44,8 @@ def test_so_do_many(server: Server) -> None:
         assert [job.environment() for job in queue.list()] == [{"TRACEPARENT": CALLER}] * 2
 
 
-def test_a_traced_server_sends_a_span_for_each_enqueue(site: Site, collector: Collector) -> None:
-    server = Server(site, env={**OF_THE_SERVER, **collector.environment})
+def test_a_traced_server_sends_a_span_for_each_enqueue(home: Home, collector: Collector) -> None:
+    server = Server(home, env={**OF_THE_SERVER, **collector.environment})
     try:
         stored = enqueued(server, "job1", traceparent=CALLER)
         (span,) = collector.spans(1)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from queuectl.core.chunks import unpack
-from tests.site import Site
+from tests.support.home import Home
 from tests.tracing.collector import CONSUMER, ERROR, OK_OR_UNSET, PRODUCER, Collector
 
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -16,17 +16,17 @@ TWO_ENGINES = pytest.mark.parametrize("store_url", ["sqlite", "postgres"], indir
 
 
 @pytest.fixture
-def traced(site: Site, collector: Collector) -> Site:
+def traced(home: Home, collector: Collector) -> Home:
     """Everything that is started here sends its spans to the collector; retries come at once."""
-    site.env |= collector.environment
-    site.ok("init")
-    site.configure(**{"backoff-base": "0.001"})
-    return site
+    home.env |= collector.environment
+    home.ok("init")
+    home.configure(**{"backoff-base": "0.001"})
+    return home
 
 
 @TWO_ENGINES
 def test_a_job_is_one_trace_from_its_caller_to_the_end_of_its_last_attempt(
-    traced: Site, collector: Collector
+    traced: Home, collector: Collector
 ) -> None:
     line = 'echo "$TRACEPARENT $TRACESTATE"; test "$QUEUECTL_ATTEMPT" = 2 || exit 7'
     words = ("enqueue", "--id", "job1", "--queue", "mail", "--command", line)
@@ -51,7 +51,7 @@ def test_a_job_is_one_trace_from_its_caller_to_the_end_of_its_last_attempt(
         assert state == "vendor=1"
 
 
-def test_a_span_says_what_happened_and_not_what_was_run(traced: Site, collector: Collector) -> None:
+def test_a_span_says_what_happened_and_not_what_was_run(traced: Home, collector: Collector) -> None:
     traced.ok("enqueue", "--id", "job1", "-r", "0", "--env", "TOKEN=geheim", "-c", "echo heimlich; exit 3")
     traced.start()
     traced.wait_for("job1", "dead")
@@ -70,7 +70,7 @@ def test_a_span_says_what_happened_and_not_what_was_run(traced: Site, collector:
         assert b"geheim" not in span.raw
 
 
-def test_a_command_that_cannot_be_started_is_an_attempt_too(traced: Site, collector: Collector) -> None:
+def test_a_command_that_cannot_be_started_is_an_attempt_too(traced: Home, collector: Collector) -> None:
     traced.ok("enqueue", "--id", "job1", "-r", "0", "--", "/no/such/heimlich", "x")
     traced.start()
     traced.wait_for("job1", "dead")
@@ -80,7 +80,7 @@ def test_a_command_that_cannot_be_started_is_an_attempt_too(traced: Site, collec
     assert b"heimlich" not in run.raw
 
 
-def test_a_span_lasts_as_long_as_its_command(traced: Site, collector: Collector) -> None:
+def test_a_span_lasts_as_long_as_its_command(traced: Home, collector: Collector) -> None:
     traced.ok("enqueue", "--id", "job1", "sleep 0.3")
     traced.start()
     traced.wait_for("job1", "completed")
@@ -89,7 +89,7 @@ def test_a_span_lasts_as_long_as_its_command(traced: Site, collector: Collector)
     assert 0.3 <= run.seconds < 20
 
 
-def test_what_a_command_enqueues_belongs_to_its_attempt(traced: Site, collector: Collector) -> None:
+def test_what_a_command_enqueues_belongs_to_its_attempt(traced: Home, collector: Collector) -> None:
     inner = f"{sys.executable} -m queuectl enqueue --id inner true"
     traced.ok("enqueue", "--id", "outer", "--command", inner)
     traced.start()
@@ -102,7 +102,7 @@ def test_what_a_command_enqueues_belongs_to_its_attempt(traced: Site, collector:
     assert spans[CONSUMER, "inner"].parent == spans[PRODUCER, "inner"].id
 
 
-def test_a_context_that_the_job_sets_itself_is_left_alone(traced: Site, collector: Collector) -> None:
+def test_a_context_that_the_job_sets_itself_is_left_alone(traced: Home, collector: Collector) -> None:
     traced.ok("enqueue", "--id", "job1", "--env", f"TRACEPARENT={CALLER}", "true")
     traced.start()
     traced.wait_for("job1", "completed")
@@ -112,7 +112,7 @@ def test_a_context_that_the_job_sets_itself_is_left_alone(traced: Site, collecto
     assert enqueued.trace != run.trace
 
 
-def test_many_jobs_of_one_call_have_one_producer(traced: Site, collector: Collector, tmp_path: Path) -> None:
+def test_many_jobs_of_one_call_have_one_producer(traced: Home, collector: Collector, tmp_path: Path) -> None:
     program = (
         "from queuectl import Queue\n"
         "with Queue.open() as queue:\n"
@@ -131,7 +131,7 @@ def test_many_jobs_of_one_call_have_one_producer(traced: Site, collector: Collec
 
 
 def test_a_file_of_jobs_is_one_span_and_each_job_a_trace_of_its_own(
-    traced: Site, collector: Collector
+    traced: Home, collector: Collector
 ) -> None:
     traced.ok("enqueue", "--lines", "--file", "-", env={"TRACEPARENT": CALLER}, input="true\ntrue\n")
     traced.start()
@@ -143,7 +143,7 @@ def test_a_file_of_jobs_is_one_span_and_each_job_a_trace_of_its_own(
     assert len({enqueued.trace, *(run.trace for run in runs)}) == 3
 
 
-def test_an_enqueue_that_is_refused_is_an_error(traced: Site, collector: Collector) -> None:
+def test_an_enqueue_that_is_refused_is_an_error(traced: Home, collector: Collector) -> None:
     traced.ok("enqueue", "--id", "job1", "true")
     assert traced.q("enqueue", "--id", "job1", "true").returncode != 0
 
@@ -152,7 +152,7 @@ def test_an_enqueue_that_is_refused_is_an_error(traced: Site, collector: Collect
     assert (refused.status, refused.facts["error.type"]) == (ERROR, "DuplicateId")
 
 
-def test_a_trace_that_is_not_sampled_goes_on_unsampled(traced: Site, collector: Collector) -> None:
+def test_a_trace_that_is_not_sampled_goes_on_unsampled(traced: Home, collector: Collector) -> None:
     traced.ok("enqueue", "--id", "job1", "echo $TRACEPARENT", env={"TRACEPARENT": CALLER[:-1] + "0"})
     traced.start()
     traced.wait_for("job1", "completed")
@@ -164,7 +164,7 @@ def test_a_trace_that_is_not_sampled_goes_on_unsampled(traced: Site, collector: 
     assert collector.count == 0
 
 
-def test_run_traces_with_a_worker_of_its_own(traced: Site, collector: Collector) -> None:
+def test_run_traces_with_a_worker_of_its_own(traced: Home, collector: Collector) -> None:
     told = traced.ok("run", "--", "sh", "-c", "echo $TRACEPARENT").strip()
 
     enqueued, run = collector.spans(2)
@@ -172,7 +172,7 @@ def test_run_traces_with_a_worker_of_its_own(traced: Site, collector: Collector)
     assert run.is_named_by(told)
 
 
-def test_what_is_not_sent_yet_is_sent_when_the_worker_stops(traced: Site, collector: Collector) -> None:
+def test_what_is_not_sent_yet_is_sent_when_the_worker_stops(traced: Home, collector: Collector) -> None:
     traced.ok("enqueue", "--id", "job1", "true", env={"OTEL_SDK_DISABLED": "true"})
     traced.start(env={"OTEL_BSP_SCHEDULE_DELAY": "600000"})
     traced.wait_for("job1", "completed")

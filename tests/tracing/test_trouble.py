@@ -14,7 +14,7 @@ import pytest
 
 from queuectl import arriving
 from queuectl.tracing import provider
-from tests.site import Site
+from tests.support.home import Home
 from tests.tracing.collector import Collector
 
 OFF = {
@@ -50,30 +50,30 @@ def test_enqueue_looks_for_the_same_variables() -> None:
 
 @pytest.mark.parametrize("variables", [OFF["nothing"], OFF["none"]], ids=["nothing", "none"])
 def test_neither_enqueue_nor_worker_loads_what_they_do_not_use(
-    site: Site, tmp_path: Path, variables: dict[str, str]
+    home: Home, tmp_path: Path, variables: dict[str, str]
 ) -> None:
     """Whoever imports it dies here."""
     shut = _shadow(tmp_path, "import os; os._exit(99)")
     env = {**variables, "PYTHONPATH": shut, "TRACEPARENT": "00-" + "a" * 32 + "-" + "b" * 16 + "-01"}
-    site.ok("enqueue", "--id", "job1", "true", env=env)
-    site.start(env=env)
-    site.wait_for("job1", "completed")
-    assert site.q("-V", env={"PYTHONPATH": shut}).returncode == 0
-    probe = site.q("enqueue", "true", env={**env, **ON["endpoint"], "OTEL_TRACES_EXPORTER": "otlp"})
+    home.ok("enqueue", "--id", "job1", "true", env=env)
+    home.start(env=env)
+    home.wait_for("job1", "completed")
+    assert home.q("-V", env={"PYTHONPATH": shut}).returncode == 0
+    probe = home.q("enqueue", "true", env={**env, **ON["endpoint"], "OTEL_TRACES_EXPORTER": "otlp"})
     assert probe.returncode == 99  # so it would be noticed
 
 
 # --- without the package --------------------------------------------------------------------------------
 
 
-def test_a_worker_says_once_that_the_package_is_missing(site: Site, tmp_path: Path) -> None:
+def test_a_worker_says_once_that_the_package_is_missing(home: Home, tmp_path: Path) -> None:
     absent = _shadow(tmp_path, "raise ModuleNotFoundError('gone', name='opentelemetry')")
     env = {"PYTHONPATH": absent, **ON["endpoint"]}
     caller = "00-" + "a" * 32 + "-" + "b" * 16 + "-01"
-    done = site.q("enqueue", "--id", "job1", "echo $TRACEPARENT", env={**env, "TRACEPARENT": caller})
+    done = home.q("enqueue", "--id", "job1", "echo $TRACEPARENT", env={**env, "TRACEPARENT": caller})
     assert (done.returncode, "opentelemetry" in done.stderr) == (0, False)
-    worker = site.foreground(env=env)
-    site.wait_for("job1", "completed")
+    worker = home.foreground(env=env)
+    home.wait_for("job1", "completed")
     worker.terminate()
     _, said = worker.communicate(timeout=20)
 
@@ -81,13 +81,13 @@ def test_a_worker_says_once_that_the_package_is_missing(site: Site, tmp_path: Pa
     lines = [line for line in said.decode().splitlines() if "tracing" in line]
     assert len(lines) == 1
     assert "opentelemetry is missing; pip install 'queuectl[otel]'" in lines[0]
-    assert site.ok("logs", "job1").strip() == caller
+    assert home.ok("logs", "job1").strip() == caller
 
 
-def test_an_exporter_that_nobody_has_is_told_of_too(site: Site) -> None:
-    site.ok("enqueue", "--id", "job1", "true", env={"OTEL_TRACES_EXPORTER": "carrier-pigeon"})
-    worker = site.foreground(env={"OTEL_TRACES_EXPORTER": "carrier-pigeon"})
-    site.wait_for("job1", "completed")
+def test_an_exporter_that_nobody_has_is_told_of_too(home: Home) -> None:
+    home.ok("enqueue", "--id", "job1", "true", env={"OTEL_TRACES_EXPORTER": "carrier-pigeon"})
+    worker = home.foreground(env={"OTEL_TRACES_EXPORTER": "carrier-pigeon"})
+    home.wait_for("job1", "completed")
     worker.terminate()
     _, said = worker.communicate(timeout=20)
     assert b"no package for the exporter 'carrier-pigeon'" in said
@@ -119,20 +119,20 @@ def silent_port() -> Iterator[int]:
         yield int(one.getsockname()[1])
 
 
-def test_a_closed_port_disturbs_nobody(site: Site, closed_port: int) -> None:
+def test_a_closed_port_disturbs_nobody(home: Home, closed_port: int) -> None:
     env = {
         "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{closed_port}/?key=geheim",
         "OTEL_BSP_SCHEDULE_DELAY": "50",
     }
-    done = site.q("enqueue", "--id", "job1", "true", env=env)
+    done = home.q("enqueue", "--id", "job1", "true", env=env)
     assert done.returncode == 0
     assert "Traceback" not in done.stderr
     assert str(closed_port) not in done.stderr
-    worker = site.foreground(env=env)
-    site.wait_for("job1", "completed")
+    worker = home.foreground(env=env)
+    home.wait_for("job1", "completed")
     for number in range(5):
-        site.ok("enqueue", "--id", f"more{number}", "true", env={"OTEL_SDK_DISABLED": "true"})
-        site.wait_for(f"more{number}", "completed")
+        home.ok("enqueue", "--id", f"more{number}", "true", env={"OTEL_SDK_DISABLED": "true"})
+        home.wait_for(f"more{number}", "completed")
     worker.terminate()
     _, said = worker.communicate(timeout=20)
 
@@ -145,25 +145,25 @@ def test_a_closed_port_disturbs_nobody(site: Site, closed_port: int) -> None:
 
 @pytest.mark.parametrize("words", [("enqueue", "true"), ("run", "--", "true")], ids=["enqueue", "run"])
 def test_a_collector_that_never_answers_costs_a_second_at_most(
-    site: Site, silent_port: int, collector: Collector, words: tuple[str, ...]
+    home: Home, silent_port: int, collector: Collector, words: tuple[str, ...]
 ) -> None:
-    site.ok("init")
+    home.ok("init")
     seconds = {}
     for name, env in {
         "answers": collector.environment,
         "is silent": {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{silent_port}"},
     }.items():
         began = time.monotonic()
-        site.ok(*words, env=env)
+        home.ok(*words, env=env)
         seconds[name] = time.monotonic() - began
     # Of the ten that the exporter itself would wait; the rest is for a machine that does other things.
     assert seconds["is silent"] < seconds["answers"] + 1 + 3
 
 
-def test_a_stop_does_not_wait_for_a_silent_collector(site: Site, silent_port: int) -> None:
-    worker = site.foreground(env={"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{silent_port}"})
-    site.ok("enqueue", "--id", "job1", "true")
-    site.wait_for("job1", "completed")
+def test_a_stop_does_not_wait_for_a_silent_collector(home: Home, silent_port: int) -> None:
+    worker = home.foreground(env={"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{silent_port}"})
+    home.ok("enqueue", "--id", "job1", "true")
+    home.wait_for("job1", "completed")
     began = time.monotonic()
     worker.terminate()
     worker.communicate(timeout=20)
@@ -171,13 +171,13 @@ def test_a_stop_does_not_wait_for_a_silent_collector(site: Site, silent_port: in
     assert time.monotonic() - began < 6
 
 
-def test_the_console_exporter_leaves_stdout_to_ids(site: Site) -> None:
-    done = site.q("enqueue", "--quiet", "--id", "job1", "true", env={"OTEL_TRACES_EXPORTER": "console"})
+def test_the_console_exporter_leaves_stdout_to_ids(home: Home) -> None:
+    done = home.q("enqueue", "--quiet", "--id", "job1", "true", env={"OTEL_TRACES_EXPORTER": "console"})
     assert done.stdout == "job1\n"
     assert '"name": "enqueue default"' in done.stderr
 
 
-def test_a_program_that_traces_by_itself_is_joined(site: Site, collector: Collector, tmp_path: Path) -> None:
+def test_a_program_that_traces_by_itself_is_joined(home: Home, collector: Collector, tmp_path: Path) -> None:
     """Its provider, its current span."""
     script = tmp_path / "program.py"
     script.write_text(
@@ -193,11 +193,11 @@ def test_a_program_that_traces_by_itself_is_joined(site: Site, collector: Collec
         "with trace.get_tracer('shop').start_as_current_span('order'), Queue.open() as queue:\n"
         "    queue.enqueue('true', id='job1')\n"
     )
-    env = {**site.env, **collector.environment}
-    subprocess.run([sys.executable, str(script)], env=env, cwd=site.work, check=True, timeout=60)
+    env = {**home.env, **collector.environment}
+    subprocess.run([sys.executable, str(script)], env=env, cwd=home.work, check=True, timeout=60)
 
     enqueued, order = collector.spans(2)
     assert (enqueued.name, order.name, enqueued.parent) == ("enqueue default", "order", order.id)
     assert enqueued.service == "shop"
-    with site.queue() as queue:
+    with home.queue() as queue:
         assert enqueued.is_named_by(queue.get("job1").environment()["TRACEPARENT"])

@@ -15,7 +15,7 @@ from queuectl.cli.main import main
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in list(os.environ):
         if name.startswith("QUEUECTL_") and not name.startswith(("QUEUECTL_PORTABLE", "QUEUECTL_TEST_")):
             monkeypatch.delenv(name)

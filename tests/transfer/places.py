@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.builders import snapshot
-from tests.servers import drop, fresh_url
+from tests.support.jobs import snapshot
+from tests.support.servers import drop, fresh_url
 
 from queuectl.paths import locate
 from queuectl.store.dialect import Insert

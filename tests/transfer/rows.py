@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.samples import NOW
+from tests.support.jobs import NOW
 from tests.transfer.places import insert
 
 _JOB: dict[str, object] = {

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.stagehand import Stagehand
+from tests.support.fake_worker import FakeWorker
 from tests.transfer.conftest import Cli
 from tests.transfer.places import ENGINES, Places, change, everything, killed_at
 
@@ -34,7 +34,7 @@ from queuectl.transfer.backup import stem
 def fill(url: str) -> None:
     """A job in each state, two schedules (one paused), a rule and a setting; nobody works on it any more."""
     with open_queue(url) as queue:
-        Stagehand(queue, alive=False).furnish()
+        FakeWorker(queue, alive=False).furnish()
         queue.enqueue("echo child", id="child", depends_on=["later"])
         queue.set_config("max-retries", "7")
 
@@ -96,7 +96,7 @@ def test_a_queue_comes_back_as_it_was(
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_over_the_present_queue_which_is_kept(
-    place: Places, tmp_path: Path, home: Path, cli: Cli, engine: str
+    place: Places, tmp_path: Path, home_dir: Path, cli: Cli, engine: str
 ) -> None:
     url, file = place(engine), str(tmp_path / "backup")
     fill(url)
@@ -185,14 +185,14 @@ def test_log_files_come_along_if_wanted(place: Places, tmp_path: Path, cli: Cli)
 
 def _print_much(queue: Queue, id: str) -> None:
     queue.enqueue("echo much", id=id)
-    stage = Stagehand(queue)
-    job = stage.claim(id)
+    fake_worker = FakeWorker(queue)
+    job = fake_worker.claim(id)
     name = log_name(job.seq, job.runs)
     path = Path(queue.store.location.logs_dir) / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(pack(STDOUT, 0, b"much\n"))
-    stage.end(job, "succeeded", exit_code=0, log=name, output_bytes=5)
-    stage.leave()
+    fake_worker.end(job, "succeeded", exit_code=0, log=name, output_bytes=5)
+    fake_worker.leave()
 
 
 def test_a_log_counts_only_if_its_attempt_is_in_the_backup(place: Places, tmp_path: Path) -> None:
@@ -308,12 +308,12 @@ def test_a_queue_with_living_workers_is_not_replaced(place: Places, tmp_path: Pa
     fill(url)
     cli("--db", url, "backup", file)
     with open_queue(url) as queue:
-        stage = Stagehand(queue)
+        fake_worker = FakeWorker(queue)
         refused = cli("--db", url, "restore", file, "--yes", code=4)
         assert "a worker is active on" in refused.err
         assert f"queuectl --db {url} worker stop" in refused.err
         cli("--db", other, "restore", file, "--pause-schedules")  # elsewhere, why not
-        stage.leave()
+        fake_worker.leave()
     cli("--db", url, "restore", file, "--yes")
 
 

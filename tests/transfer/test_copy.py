@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.conformance.builders import register
+from tests.support.jobs import register
 from tests.transfer.conftest import Cli
 from tests.transfer.places import ENGINES, Places, ask, everything, insert, opened
 from tests.transfer.rows import AWKWARD_WORDS, attempt, fill, fill_awkwardly, job

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.cli.stagehand import Stagehand
-from tests.samples import NOW
+from tests.support.fake_worker import FakeWorker
+from tests.support.jobs import NOW
 from tests.transfer.conftest import Cli
 from tests.transfer.places import (
     ENGINES,
@@ -230,11 +230,11 @@ def test_a_worker_that_starts_during_the_copy_is_noticed(place: Places) -> None:
     here, there = place("sqlite"), place("sqlite")
     fill(here)
     with Queue.open(here) as queue:
-        crew: list[Stagehand] = []
+        crew: list[FakeWorker] = []
 
         def meddle(phase: str, done: int, total: int) -> None:
             if phase == "verified" and not crew:
-                crew.append(Stagehand(queue))
+                crew.append(FakeWorker(queue))
 
         with pytest.raises(Refused, match="a worker is active on the source"):
             copy_queue(here, there, progress=meddle)

@@ -9,8 +9,8 @@ from shlex import quote
 from urllib.parse import urlsplit
 
 import pytest
-from tests.cli.stagehand import Stagehand
-from tests.samples import NOW
+from tests.support.fake_worker import FakeWorker
+from tests.support.jobs import NOW
 from tests.transfer.conftest import Cli
 from tests.transfer.places import ENGINES, Places, everything, insert, rows
 from tests.transfer.rows import fill, job
@@ -29,7 +29,7 @@ def busy(request: pytest.FixtureRequest, place: Places) -> Iterator[Queue]:
 
 def test_not_while_a_worker_lives_on_the_source(busy: Queue, cli: Cli, tmp_path: Path) -> None:
     here = busy.store.location.url
-    crew = [Stagehand(busy), Stagehand(busy)]
+    crew = [FakeWorker(busy), FakeWorker(busy)]
     target = tmp_path / "never.db"
     said = cli("--db", here, "copy", "--to", str(target), code=4).err
     assert "2 workers are active on the source" in said
@@ -44,7 +44,7 @@ def test_not_while_a_worker_lives_on_the_source(busy: Queue, cli: Cli, tmp_path:
 
 def test_not_while_a_job_is_processing(busy: Queue, cli: Cli, tmp_path: Path) -> None:
     here = busy.store.location.url
-    Stagehand(busy, alive=False).claim("j1")
+    FakeWorker(busy, alive=False).claim("j1")
     said = cli("--db", here, "copy", "--to", str(tmp_path / "never.db"), code=4).err
     assert "a job is still processing on the source" in said
     assert "worker stop frees" in said
@@ -56,7 +56,7 @@ def test_not_while_a_worker_lives_on_the_target(place: Places, cli: Cli, tmp_pat
     fill(here, 4)
     cli("--db", here, "export", str(tmp_path / "file"))
     with Queue.open(there) as queue:
-        Stagehand(queue)
+        FakeWorker(queue)
         said = cli("--db", here, "copy", "--to", there, code=4).err
         assert "a worker is active on the target" in said
         assert f"queuectl --db {quote(queue.store.location.shown)} worker stop" in said

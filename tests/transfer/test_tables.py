@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.samples import NOW, short
+from tests.support.jobs import NOW, short
 from tests.transfer.places import ENGINES, Places, insert, opened
 from tests.transfer.rows import AWKWARD, DEPENDENCIES, QUEUES, SCHEDULES, attempt, fill_awkwardly, job
 

@@ -5,33 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.cli.stagehand import Stagehand
-from tests.site import Site
-from tests.tui.terminal import Program
+from tests.support.fake_worker import FakeWorker
+from tests.support.home import Home
+from tests.support.terminal import Program
 
 from queuectl.queue import Queue
 
 
 @pytest.fixture
-def queue(site: Site) -> Iterator[Queue]:
-    with site.queue() as opened:
+def queue(home: Home) -> Iterator[Queue]:
+    with home.queue() as opened:
         yield opened
 
 
 @pytest.fixture
-def stage(queue: Queue) -> Stagehand:
-    return Stagehand(queue)
+def fake_worker(queue: Queue) -> FakeWorker:
+    return FakeWorker(queue)
 
 
 Start = Callable[..., Program]
 
 
 @pytest.fixture
-def start(site: Site) -> Iterator[Start]:
+def start(home: Home) -> Iterator[Start]:
     started: list[Program] = []
 
     def run(*words: str, width: int = 80, height: int = 24, **more: str) -> Program:
-        program = Program(site.env, site.work, *words, width=width, height=height, **more)
+        program = Program(home.env, home.work, *words, width=width, height=height, **more)
         started.append(program)
         return program
 

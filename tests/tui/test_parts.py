@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from tests.cli.stagehand import Stagehand, err, out
-from tests.site import Site
+from tests.support.fake_worker import FakeWorker, err, out
+from tests.support.home import Home
 from textual.geometry import Region
 
 from queuectl.cli.output import clean
@@ -28,19 +28,21 @@ def all_pages(queue: Queue, filter: JobFilter) -> list[list[str]]:
 
 
 class TestPages:
-    def test_the_last_changed_comes_first(self, queue: Queue, stage: Stagehand) -> None:
+    def test_the_last_changed_comes_first(self, queue: Queue, fake_worker: FakeWorker) -> None:
         for id in "abc":
             queue.enqueue("true", id=id)
-        stage.complete("a")
+        fake_worker.complete("a")
         jobs, following = newest_jobs(queue, JobFilter(), {})
         assert {job.id for job in jobs} == {"a", "b", "c"}
         assert [job.updated_at for job in jobs] == sorted((job.updated_at for job in jobs), reverse=True)
         assert following is None
 
-    def test_pages_have_every_job_once_and_none_is_too_long(self, queue: Queue, stage: Stagehand) -> None:
+    def test_pages_have_every_job_once_and_none_is_too_long(
+        self, queue: Queue, fake_worker: FakeWorker
+    ) -> None:
         ids = queue.enqueue_many(["true"] * 230)
         for id in ids[:120]:
-            stage.complete(id)
+            fake_worker.complete(id)
         pages = all_pages(queue, JobFilter())
         assert max(map(len, pages)) == PAGE
         assert sorted(id for page in pages for id in page) == sorted(ids)
@@ -95,20 +97,20 @@ class TestWords:
 
 class TestLayout:
     def test_all_of_it_is_on_a_small_screen_and_on_a_large_one(
-        self, site: Site, queue: Queue, stage: Stagehand
+        self, home: Home, queue: Queue, fake_worker: FakeWorker
     ) -> None:
-        stage.furnish()
-        small = asyncio.run(regions(site, (80, 24)))
+        fake_worker.furnish()
+        small = asyncio.run(regions(home, (80, 24)))
         assert small["queues"][1] < small["jobs"][1]
         assert small["jobs"][3] >= 6
-        large = asyncio.run(regions(site, (140, 40)))
+        large = asyncio.run(regions(home, (140, 40)))
         assert large["queues"][0] < large["jobs"][0]
         assert large["queues"][1] == large["jobs"][1]
 
 
-async def regions(site: Site, size: tuple[int, int]) -> dict[str, tuple[int, int, int, int]]:
+async def regions(home: Home, size: tuple[int, int]) -> dict[str, tuple[int, int, int, int]]:
     """Where things are: x, y, width, height; none overlaps another or leaves the screen."""
-    top = Top(site.address, clean)
+    top = Top(home.address, clean)
     async with top.run_test(size=size) as pilot:
         await pilot.pause()
         names = ("head", "tabs", "queues", "jobs", "details", "log-title", "log", "keys")

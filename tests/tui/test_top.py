@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.stagehand import Stagehand, err, learned, out
-from tests.site import Site
+from tests.support.fake_worker import FakeWorker, err, learned, out
+from tests.support.home import Home
+from tests.support.terminal import POINTER, Program
 from tests.tui.conftest import Start
-from tests.tui.terminal import POINTER, Program
 
 from queuectl import queues
 from queuectl.queue import Queue
@@ -22,16 +22,18 @@ from queuectl.testing import wait_until
 QUIT, ESCAPE, CTRL_C, ENTER = "q", "\x1b", "\x03", "\r"
 
 
-def furnished(start: Start, stage: Stagehand, **more: str) -> Program:
-    stage.furnish()
+def furnished(start: Start, fake_worker: FakeWorker, **more: str) -> Program:
+    fake_worker.furnish()
     program = start(**more)
     program.see("running", "broken", "mail")
     return program
 
 
 class TestLooking:
-    def test_shows_store_workers_queues_jobs_and_ends_with_0(self, start: Start, stage: Stagehand) -> None:
-        top = furnished(start, stage)
+    def test_shows_store_workers_queues_jobs_and_ends_with_0(
+        self, start: Start, fake_worker: FakeWorker
+    ) -> None:
+        top = furnished(start, fake_worker)
         top.see("queuectl top", "1 worker, 1 slot", "all 7", "dead 1", "proc 1")
         top.match(r"^mail +1 +0 +\d+s")
         top.match(r"^processing +running +default +1/4 +\d+s +echo running")
@@ -41,7 +43,7 @@ class TestLooking:
         assert top.is_restored()
         assert top.screen.unknown == []
 
-    def test_tells_when_all_will_be_done(self, start: Start, stage: Stagehand, queue: Queue) -> None:
+    def test_tells_when_all_will_be_done(self, start: Start, fake_worker: FakeWorker, queue: Queue) -> None:
         median = learned(queue, "make", 60)
         for _ in range(30):
             queue.enqueue("make", cwd="/srv")
@@ -62,8 +64,8 @@ class TestLooking:
         queue.enqueue("true", id="newcomer")
         top.see("newcomer", "all 1")
 
-    def test_numbers_and_s_choose_a_state(self, start: Start, stage: Stagehand) -> None:
-        top = furnished(start, stage)
+    def test_numbers_and_s_choose_a_state(self, start: Start, fake_worker: FakeWorker) -> None:
+        top = furnished(start, fake_worker)
         top.type("4")
         top.see("broken", but="waiting")
         top.type("s")
@@ -73,8 +75,8 @@ class TestLooking:
         top.type("0")
         top.see("broken", "waiting")
 
-    def test_a_filter_narrows_and_escape_clears_it(self, start: Start, stage: Stagehand) -> None:
-        top = furnished(start, stage)
+    def test_a_filter_narrows_and_escape_clears_it(self, start: Start, fake_worker: FakeWorker) -> None:
+        top = furnished(start, fake_worker)
         top.type("/")
         top.type("echo flaky" + ENTER)
         top.see("filter: echo flaky", "flaky", but="waiting")
@@ -86,16 +88,16 @@ class TestLooking:
         top.see("no jobs match")
 
     def test_a_filter_that_makes_no_sense_is_told_and_can_be_cleared(
-        self, start: Start, stage: Stagehand
+        self, start: Start, fake_worker: FakeWorker
     ) -> None:
-        top = furnished(start, stage)
+        top = furnished(start, fake_worker)
         top.type("/state:weird" + ENTER)
         top.see("unknown state 'weird'")
         top.type(ESCAPE)
         top.see("waiting", but="unknown state")
 
-    def test_the_help_comes_and_goes(self, start: Start, stage: Stagehand) -> None:
-        top = furnished(start, stage)
+    def test_the_help_comes_and_goes(self, start: Start, fake_worker: FakeWorker) -> None:
+        top = furnished(start, fake_worker)
         top.type("?")
         top.see("next page, back", "pause or resume the queue")
         top.type("q")  # any key
@@ -111,8 +113,8 @@ class TestLooking:
         top.type("b")
         top.see("job-149", but="job-049")
 
-    def test_without_colours(self, start: Start, stage: Stagehand) -> None:
-        top = furnished(start, stage, NO_COLOR="1")
+    def test_without_colours(self, start: Start, fake_worker: FakeWorker) -> None:
+        top = furnished(start, fake_worker, NO_COLOR="1")
         top.type(QUIT)
         top.end()
         codes = {code for colours in top.screen.colours for code in colours.split(";")}
@@ -120,12 +122,12 @@ class TestLooking:
 
 
 class TestLog:
-    def test_follows_the_output_of_a_running_job(self, start: Start, site: Site, queue: Queue) -> None:
-        fifo = site.work / "more"
+    def test_follows_the_output_of_a_running_job(self, start: Start, home: Home, queue: Queue) -> None:
+        fifo = home.work / "more"
         os.mkfifo(fifo)
         command = f"echo first line; echo complaint >&2; cat {fifo}"
         queue.enqueue(command, id="talker")
-        site.start()
+        home.start()
         top = start()
         top.see("log of talker, attempt 1, running")
         output = top.see("\nfirst line", "! complaint")
@@ -134,12 +136,16 @@ class TestLog:
             more.write("more to tell\n")
             more.flush()
             top.see("more to tell")
-        site.wait_for("talker", "completed")
+        home.wait_for("talker", "completed")
         top.see("completed", "! complaint", but="running ──")
 
-    def test_the_key_l_gives_it_the_whole_screen(self, start: Start, stage: Stagehand, queue: Queue) -> None:
+    def test_the_key_l_gives_it_the_whole_screen(
+        self, start: Start, fake_worker: FakeWorker, queue: Queue
+    ) -> None:
         queue.enqueue("seq", id="long")
-        stage.complete("long", output=out(b"".join(b"number %d\n" % n for n in range(200))) + err(b"end"))
+        fake_worker.complete(
+            "long", output=out(b"".join(b"number %d\n" % n for n in range(200))) + err(b"end")
+        )
         top = start()
         top.see("number 199", "! end", but="number 185")
         top.type("l")
@@ -151,18 +157,18 @@ class TestLog:
 
 
 class TestActing:
-    def test_retries_a_dead_job(self, start: Start, stage: Stagehand, site: Site) -> None:
-        top = furnished(start, stage)
+    def test_retries_a_dead_job(self, start: Start, fake_worker: FakeWorker, home: Home) -> None:
+        top = furnished(start, fake_worker)
         top.type("4")
         top.see("broken", but="waiting")
         top.type("r")
         top.see("retry broken (dead)?")
         top.type("y")
-        wait_until(lambda: site.state("broken") == "pending", what="the retry")
+        wait_until(lambda: home.state("broken") == "pending", what="the retry")
         top.see("broken runs again", "no jobs match", "dead 0")
 
-    def test_anything_but_y_is_no(self, start: Start, stage: Stagehand, site: Site) -> None:
-        top = furnished(start, stage)
+    def test_anything_but_y_is_no(self, start: Start, fake_worker: FakeWorker, home: Home) -> None:
+        top = furnished(start, fake_worker)
         top.type("4")
         top.see("broken", but="waiting")
         for key in ("n", ESCAPE, ENTER, "q"):
@@ -170,10 +176,10 @@ class TestActing:
             top.see("retry broken (dead)?")
             top.type(key)
             top.see("COMMAND", but="y / n")
-        assert site.state("broken") == "dead"
+        assert home.state("broken") == "dead"
         assert top.process.poll() is None
 
-    def test_cancels_holds_releases_and_deletes(self, start: Start, queue: Queue, site: Site) -> None:
+    def test_cancels_holds_releases_and_deletes(self, start: Start, queue: Queue, home: Home) -> None:
         queue.enqueue("true", id="only")
         top = start()
         for key, question, state in (
@@ -185,7 +191,7 @@ class TestActing:
             top.type(key)
             top.see(question)
             top.type("y")
-            wait_until(lambda state=state: site.state("only") == state, what=state)
+            wait_until(lambda state=state: home.state("only") == state, what=state)
             top.see(f"· {state} ·")
         top.type("d")
         top.see("delete only (cancelled)?")
@@ -193,19 +199,19 @@ class TestActing:
         top.see("no jobs yet")
         assert queue.store.get("only") is None
 
-    def test_cancels_a_running_command(self, start: Start, queue: Queue, site: Site) -> None:
+    def test_cancels_a_running_command(self, start: Start, queue: Queue, home: Home) -> None:
         queue.enqueue("echo up; exec sleep 1000", id="sleeper")
-        site.start()
+        home.start()
         top = start()
         top.see("log of sleeper, attempt 1, running")
         top.type("c")
         top.see("cancel sleeper (processing)?")
         top.type("y")
-        site.wait_for("sleeper", "cancelled")
+        home.wait_for("sleeper", "cancelled")
         top.see("· cancelled ·")
 
-    def test_says_what_cannot_be_done(self, start: Start, stage: Stagehand, site: Site) -> None:
-        top = furnished(start, stage)
+    def test_says_what_cannot_be_done(self, start: Start, fake_worker: FakeWorker, home: Home) -> None:
+        top = furnished(start, fake_worker)
         top.type("5")
         top.see("done", but="waiting")
         top.type("c")
@@ -226,8 +232,8 @@ class TestActing:
         top.type("y")
         wait_until(lambda: not queues.look(queue, "mail").paused, what="the end of the pause")
 
-    def test_a_queue_can_be_chosen_and_entered(self, start: Start, stage: Stagehand) -> None:
-        top = furnished(start, stage)
+    def test_a_queue_can_be_chosen_and_entered(self, start: Start, fake_worker: FakeWorker) -> None:
+        top = furnished(start, fake_worker)
         top.type("\x1b[D" + "j" + ENTER)  # left, down: default comes before mail
         top.see("filter: queue:mail", "waiting", but="broken")
 
@@ -236,14 +242,16 @@ class TestHostileText:
     EVIL = "\x1b]0;evil\x07\x1b[31m\u202e\x9b2J[red]x[/red][@click=app.bell]y[/]\t\u2066"
 
     def test_nothing_of_a_job_reaches_the_terminal_raw(
-        self, start: Start, queue: Queue, stage: Stagehand
+        self, start: Start, queue: Queue, fake_worker: FakeWorker
     ) -> None:
         queue.enqueue("echo " + self.EVIL, id="evil-command", tags=["t"])
-        stage.complete("evil-command", output=out((self.EVIL + "\nhalf\rline\n\x1b]52;c;aGk=\x07").encode()))
+        fake_worker.complete(
+            "evil-command", output=out((self.EVIL + "\nhalf\rline\n\x1b]52;c;aGk=\x07").encode())
+        )
         queue.enqueue("true", id="reason", queue="odd")
         queues.pause(queue, "odd", reason=self.EVIL.replace("\t", ""))
         queue.enqueue("true", id="poor")
-        stage.kill("poor", error=self.EVIL)
+        fake_worker.kill("poor", error=self.EVIL)
         top = start(width=160, height=40)
         top.see("poor", "evil-command", "reason")
         self.see_all(top)
@@ -267,8 +275,8 @@ class TestHostileText:
         top.type("/poor" + ENTER)
         top.see("poor · dead")
 
-    def test_what_is_typed_is_shown_harmless_too(self, start: Start, stage: Stagehand) -> None:
-        top = furnished(start, stage)
+    def test_what_is_typed_is_shown_harmless_too(self, start: Start, fake_worker: FakeWorker) -> None:
+        top = furnished(start, fake_worker)
         top.type("/")
         top.type("\x1b[200~a[red]b\u202ec\x1b[201~" + ENTER)  # a paste
         top.see(r"filter: a[red]b\u202ec")
@@ -277,15 +285,17 @@ class TestHostileText:
 class TestEnding:
     @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
     def test_a_signal_gives_the_terminal_back(
-        self, start: Start, stage: Stagehand, number: int, code: int
+        self, start: Start, fake_worker: FakeWorker, number: int, code: int
     ) -> None:
-        top = furnished(start, stage)
+        top = furnished(start, fake_worker)
         top.process.send_signal(number)
         assert top.end() == code
         assert top.is_restored()
 
-    def test_ctrl_c_ends_it_also_while_something_is_asked(self, start: Start, stage: Stagehand) -> None:
-        top = furnished(start, stage)
+    def test_ctrl_c_ends_it_also_while_something_is_asked(
+        self, start: Start, fake_worker: FakeWorker
+    ) -> None:
+        top = furnished(start, fake_worker)
         top.type("/")
         top.type(CTRL_C)
         assert top.end() == 0
@@ -294,15 +304,15 @@ class TestEnding:
 
 class TestTrouble:
     def test_a_store_that_is_gone_is_told_and_found_again(
-        self, start: Start, queue: Queue, site: Site
+        self, start: Start, queue: Queue, home: Home
     ) -> None:
         queue.enqueue("true", id="survivor")
         top = start()
         top.see("survivor")
-        file = Path(site.location.file)
+        file = Path(home.location.file)
         queue.close()
         names = [name for name in os.listdir(file.parent) if name.startswith(file.name)]
-        away = site.work / "away"
+        away = home.work / "away"
         away.mkdir()
         for name in names:
             os.rename(file.parent / name, away / name)
@@ -312,8 +322,8 @@ class TestTrouble:
             os.rename(away / name, file.parent / name)
         top.see("survivor", but="there is no database")
 
-    def test_in_a_pipe_it_says_what_to_use(self, site: Site) -> None:
-        result = site.q("top")
+    def test_in_a_pipe_it_says_what_to_use(self, home: Home) -> None:
+        result = home.q("top")
         assert (result.returncode, result.stdout) == (2, "")
         assert result.stderr == "error: top needs a terminal\n  hint: elsewhere: queuectl status --watch\n"
 
@@ -331,13 +341,13 @@ class TestTrouble:
         assert "error: top needs the package textual" in top.screen.text
         assert "pip install 'queuectl[tui]'" in top.screen.text
 
-    def test_prints_no_json(self, site: Site) -> None:
-        assert site.q("top", "--json").returncode == 2
+    def test_prints_no_json(self, home: Home) -> None:
+        assert home.q("top", "--json").returncode == 2
 
-    def test_other_commands_do_not_load_textual(self, site: Site) -> None:
+    def test_other_commands_do_not_load_textual(self, home: Home) -> None:
         script = "import sys; from queuectl.cli.main import main; main(['status'])"
         script += "; print('textual' in sys.modules)"
         done = subprocess.run(
-            [sys.executable, "-c", script], env=site.env, capture_output=True, text=True, check=True
+            [sys.executable, "-c", script], env=home.env, capture_output=True, text=True, check=True
         )
         assert done.stdout.splitlines()[-1] == "False"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.samples import NOW
+from tests.support.jobs import NOW
 
 from queuectl.core.job import NewJob
 from queuectl.core.spec import Defaults, job_from_fields

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.samples import NOW
+from tests.support.jobs import NOW
 
 from queuectl.arriving import CHUNK, READ_AHEAD, batches_of, read_ahead
 from queuectl.core.batches import Commands, give_ids, has_made, ids_of, special

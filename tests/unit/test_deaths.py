@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.samples import NOW
+from tests.support.jobs import NOW
 
 from queuectl.core import outcome as kinds
 from queuectl.core.chunks import STDERR, STDOUT, Chunk

@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.samples import NOW, claimed_job, ended, policy
+from tests.support.jobs import NOW, claimed_job, ended, policy
 
 from queuectl.core import outcome as kinds
 from queuectl.core import states

@@ -9,7 +9,7 @@ from datetime import UTC
 from typing import Any
 
 import pytest
-from tests.samples import NOW, policy
+from tests.support.jobs import NOW, policy
 
 from queuectl.core import outcome as kinds
 from queuectl.core import states

@@ -7,7 +7,7 @@ from itertools import islice
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.samples import NOW, short
+from tests.support.jobs import NOW, short
 
 from queuectl.core.ids import check_id, new_ids
 from queuectl.errors import InvalidInput

@@ -9,7 +9,7 @@ from itertools import islice
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.samples import NOW
+from tests.support.jobs import NOW
 
 from queuectl.arriving import CHUNK
 from queuectl.cli.jobfile import JobReader

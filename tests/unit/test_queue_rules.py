@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.samples import NOW
+from tests.support.jobs import NOW
 
 from queuectl.core.job import NewJob
 from queuectl.core.queue_rules import (

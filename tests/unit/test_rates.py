@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.samples import NOW
+from tests.support.jobs import NOW
 
 from queuectl.core.durations import MAX_DURATION_MS
 from queuectl.core.rates import MAX_COUNT, Rate, allow, next_at, parse_rate

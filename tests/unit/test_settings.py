@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.samples import short
+from tests.support.jobs import short
 
 from queuectl.config.settings import ALIASES, ATTEMPTS_ALIASES, KEYS, Settings
 from queuectl.config.sources import find_key, from_stored, gather, load, to_stored

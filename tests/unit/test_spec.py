@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.samples import NOW, claimed_job, short
+from tests.support.jobs import NOW, claimed_job, short
 from tests.unit.specs import SURROGATE, defaults, read
 
 from queuectl.core.job import NewJob

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.samples import short
+from tests.support.jobs import short
 from tests.unit.specs import HUGE, SURROGATE, defaults, read
 
 from queuectl.core.spec import (

@@ -15,14 +15,14 @@ import psutil
 import psycopg
 import pymysql
 import pytest
-from tests.servers import PrivateMariadb, PrivatePostgres, drop, fresh_url
-from tests.servers.admin import connect_mysql
-from tests.servers.binaries import installed
-from tests.servers.found import base_url
-from tests.servers.lifecycle import PrivateServer
-from tests.servers.missing import missing
-from tests.servers.process import ServerFailed, is_gone
-from tests.servers.urls import engine_of, split_database, split_schema, with_database, with_schema
+from tests.support.servers import PrivateMariadb, PrivatePostgres, drop, fresh_url
+from tests.support.servers.admin import connect_mysql
+from tests.support.servers.binaries import installed
+from tests.support.servers.found import base_url
+from tests.support.servers.lifecycle import PrivateServer
+from tests.support.servers.missing import missing
+from tests.support.servers.process import ServerFailed, is_gone
+from tests.support.servers.urls import engine_of, split_database, split_schema, with_database, with_schema
 
 from queuectl.testing import wait_until
 
@@ -132,7 +132,7 @@ def test_a_private_server_that_cannot_start_says_why_and_is_removed() -> None:
 def test_a_private_server_does_not_outlive_a_test_process_that_is_killed(kind: type[PrivateServer]) -> None:
     kind.require_programs()
     script = (
-        f"from tests.servers import {kind.__name__} as Server; server = Server(); server.start();"
+        f"from tests.support.servers import {kind.__name__} as Server; server = Server(); server.start();"
         "print(server.pid, server.directory, flush=True); input()"
     )
     process = subprocess.Popen(
@@ -151,9 +151,9 @@ RUN = """
 import os
 from pathlib import Path
 import pytest
-from tests.servers import fresh_url
-from tests.servers.binaries import installed
-from tests.servers.found import base_url
+from tests.support.servers import fresh_url
+from tests.support.servers.binaries import installed
+from tests.support.servers.found import base_url
 
 @pytest.mark.parametrize("engine", ["postgres", "mysql"])
 @pytest.mark.parametrize("turn", range(2))

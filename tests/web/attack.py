@@ -10,21 +10,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from queuectl.store.messages import JobFilter
-from tests.site import Site
-from tests.web.server import Server
+from tests.support.dashboard import Server
+from tests.support.home import Home
 
 
 @contextmanager
 def serving(home: Path, *args: str, env: dict[str, str] | None = None) -> Iterator[Server]:
     """A server for many tests, which must end well and without having complained."""
-    site = Site(home / "home")
+    home = Home(home / "home")
     try:
-        server = Server(site, *args, env=env)
+        server = Server(home, *args, env=env)
         yield server
         server.stop()
         assert server.stderr == ""
     finally:
-        site.close()
+        home.close()
 
 
 def connect(server: Server, *, timeout: float = 10) -> socket.socket:

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 
-from tests.engines import fresh_store
-from tests.site import Site
-from tests.web.server import Server
+from tests.support.dashboard import Server
+from tests.support.engines import fresh_store
+from tests.support.home import Home
 
 
 @pytest.fixture
 def store_engine() -> str:
-    """Overridden by `every_engine` of tests.web.kit."""
+    """Overridden by `every_engine` of tests.support.http."""
     return "sqlite"
 
 
@@ -31,12 +31,12 @@ def kind() -> type[Server]:
 
 
 @pytest.fixture
-def start_server(site: Site, kind: type[Server]) -> Iterator[Callable[..., Server]]:
+def start_server(home: Home, kind: type[Server]) -> Iterator[Callable[..., Server]]:
     """Starts servers with other options; those that still run are ended, and must end well."""
     started: list[Server] = []
 
     def start(*args: str, env: dict[str, str] | None = None) -> Server:
-        started.append(kind(site, *args, env=env))
+        started.append(kind(home, *args, env=env))
         return started[-1]
 
     yield start

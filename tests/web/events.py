@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from queuectl.testing import wait_until
-from tests.web.server import Server
+from tests.support.dashboard import Server
 
 
 @dataclass(frozen=True)

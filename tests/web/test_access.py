@@ -13,9 +13,9 @@ from fastapi import FastAPI, routing
 
 from queuectl.web.app import make_routes
 from queuectl.web.guard import PUBLIC
+from tests.support.dashboard import Server
+from tests.support.http import ok, problem
 from tests.web.attack import count_jobs, serving
-from tests.web.kit import ok, problem
-from tests.web.server import Server
 
 DOOR = "/api/v1/session"
 PAGE = {"X-Queuectl": "1"}  # what the page always sends
@@ -50,7 +50,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def reader(here: Server) -> str:
-    return here.site.ok("dashboard", "token", "add", "reader", "--read").strip()
+    return here.home.ok("dashboard", "token", "add", "reader", "--read").strip()
 
 
 def body_for(method: str) -> dict[str, Any]:
@@ -180,7 +180,7 @@ def test_guessing_is_slowed_but_keeps_nobody_out(tmp_path: Path) -> None:
 def test_a_chosen_token_cannot_be_guessed_on(tmp_path: Path) -> None:
     chosen = "correct-horse-battery"
     with serving(tmp_path, env={"QUEUECTL_DASHBOARD_TOKEN": chosen}) as server:
-        named = server.site.ok("dashboard", "token", "add", "script").strip()
+        named = server.home.ok("dashboard", "token", "add", "script").strip()
         session = server.client(None, headers=PAGE)
         ok(session.post(DOOR, json={"token": chosen}))
         with server.client(None) as attacker:
@@ -193,18 +193,18 @@ def test_a_chosen_token_cannot_be_guessed_on(tmp_path: Path) -> None:
 
 
 def test_taking_a_token_back_ends_its_sessions(here: Server) -> None:
-    token = here.site.ok("dashboard", "token", "add", "sam").strip()
+    token = here.home.ok("dashboard", "token", "add", "sam").strip()
     with here.client(None, headers=PAGE) as browser, here.client(token) as script:
         ok(browser.post(DOOR, json={"token": token}))
         ok(browser.get("/api/v1/jobs"))
         ok(script.get("/api/v1/jobs"))
-        here.site.ok("dashboard", "token", "rm", "sam")
+        here.home.ok("dashboard", "token", "rm", "sam")
         problem(browser.get("/api/v1/jobs"), 401, "unauthorized")
         problem(script.get("/api/v1/jobs"), 401, "unauthorized")
 
 
 def test_an_expired_token_is_out(here: Server) -> None:
-    token = here.site.ok("dashboard", "token", "add", "brief", "--expires", "1ms").strip()
+    token = here.home.ok("dashboard", "token", "add", "brief", "--expires", "1ms").strip()
     # The command has stored it, said it and ended since: longer ago than that.
     problem(here.client(token).get("/api/v1/jobs"), 401, "unauthorized")
 
@@ -274,7 +274,7 @@ def test_a_session_survives_a_restart_but_not_a_rotation(start_server: Callable[
     ok(httpx.get(f"{second.api}/jobs", headers=cookie))
     with second.client() as script:
         ok(script.get("/api/v1/jobs"))
-        second.site.ok("dashboard", "token", "rotate")
+        second.home.ok("dashboard", "token", "rotate")
         problem(script.get("/api/v1/jobs"), 401, "unauthorized")
     problem(httpx.get(f"{second.api}/jobs", headers=cookie), 401, "unauthorized")
     with second.client(None) as late:  # the link was of the old token

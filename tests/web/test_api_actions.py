@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from queuectl.testing import wait_until
-from tests.site import Site
-from tests.web.kit import every_engine, ok, problem
-from tests.web.server import Server
+from tests.support.dashboard import Server
+from tests.support.home import Home
+from tests.support.http import every_engine, ok, problem
 
 
 def enqueue(api: httpx.Client, *jobs: dict[str, Any]) -> None:
@@ -136,12 +136,12 @@ def test_what_could_mean_every_job_by_mistake_is_refused(server: Server, api: ht
 
 
 @every_engine
-def test_dead_letters_by_their_cause(server: Server, site: Site, api: httpx.Client) -> None:
+def test_dead_letters_by_their_cause(server: Server, home: Home, api: httpx.Client) -> None:
     for id, command, queue in (("a", "exit 3", "q"), ("b", "exit 3", "r"), ("c", "kill -9 $$", "q")):
         enqueue(api, {"id": id, "command": command, "queue": queue, "max_retries": 0})
-    site.start(concurrency=3)
+    home.start(concurrency=3)
     for id in "abc":
-        site.wait_for(id, "dead")
+        home.wait_for(id, "dead")
     found = ok(api.get("/dead-letters/groups"))
     assert found["total"] == 3
     first, second = found["groups"]
@@ -159,11 +159,11 @@ def test_dead_letters_by_their_cause(server: Server, site: Site, api: httpx.Clie
 
 
 @pytest.mark.parametrize("how", ["drain", "stop"])
-def test_a_real_worker(server: Server, site: Site, api: httpx.Client, how: str) -> None:
+def test_a_real_worker(server: Server, home: Home, api: httpx.Client, how: str) -> None:
     command = "while [ ! -e stop ]; do sleep 0.05; done" if how == "drain" else "sleep 60"
     enqueue(api, {"id": "long", "command": command})
-    site.start(concurrency=2)
-    site.wait_for("long", "processing")
+    home.start(concurrency=2)
+    home.wait_for("long", "processing")
     # It tells how it is with each beat of its heart.
     wait_until(lambda: ok(api.get("/workers"))["workers"][0]["running"] == 1, what="the worker to tell")
     [worker] = ok(api.get("/workers"))["workers"]
@@ -174,14 +174,14 @@ def test_a_real_worker(server: Server, site: Site, api: httpx.Client, how: str) 
     history = ok(api.get("/jobs/long"))["history"]
     assert [attempt["outcome"] for attempt in history] == ["running"]
     assert ok(api.post(f"/workers/{worker['id']}/{how}"))["state"] == "stopping"
-    (site.work / "stop").touch()
-    site.wait_for("long", "completed" if how == "drain" else "pending")
+    (home.work / "stop").touch()
+    home.wait_for("long", "completed" if how == "drain" else "pending")
 
 
-def test_a_running_job_is_cancelled(server: Server, site: Site, api: httpx.Client) -> None:
+def test_a_running_job_is_cancelled(server: Server, home: Home, api: httpx.Client) -> None:
     enqueue(api, {"id": "long", "command": "sleep 60"})
-    site.start()
-    site.wait_for("long", "processing")
+    home.start()
+    home.wait_for("long", "processing")
     assert ok(api.post("/jobs/long/cancel"))["state"] in ("processing", "cancelled")
-    site.wait_for("long", "cancelled")
+    home.wait_for("long", "cancelled")
     assert len(ok(api.get("/jobs/long/attempts"))["attempts"]) == 1

@@ -8,9 +8,9 @@ import sys
 
 import httpx
 
-from tests.site import Site
-from tests.web.kit import every_engine, ok
-from tests.web.server import Server
+from tests.support.dashboard import Server
+from tests.support.home import Home
+from tests.support.http import every_engine, ok
 
 SIZE = 1_000_000
 # A mark of byte order that is none, NUL, an escape sequence, half a character and a surrogate, in bytes.
@@ -18,13 +18,13 @@ DIRT = r"\377\376\000\033[31m\303\355\240\200"
 
 
 @every_engine
-def test_random_bytes_come_through_everywhere(server: Server, site: Site, api: httpx.Client) -> None:
+def test_random_bytes_come_through_everywhere(server: Server, home: Home, api: httpx.Client) -> None:
     command = f"head -c {SIZE} /dev/urandom | tee printed; printf '{DIRT}' | tee dirt >&2; exit 3"
-    fields = {"command": command, "id": "a", "max_retries": 0, "cwd": str(site.work)}
+    fields = {"command": command, "id": "a", "max_retries": 0, "cwd": str(home.work)}
     ok(api.post("/jobs", json=fields), 201)
-    site.start()
-    site.wait_for("a", "dead", timeout=60)
-    printed, dirt = (site.work / "printed").read_bytes(), (site.work / "dirt").read_bytes()
+    home.start()
+    home.wait_for("a", "dead", timeout=60)
+    printed, dirt = (home.work / "printed").read_bytes(), (home.work / "dirt").read_bytes()
     assert len(printed) == SIZE
     assert api.get("/jobs/a/output", params={"stream": "stdout"}).content == printed
     assert api.get("/jobs/a/output", params={"stream": "stderr"}).content == dirt
@@ -39,5 +39,5 @@ def test_random_bytes_come_through_everywhere(server: Server, site: Site, api: h
         ok(api.get("/jobs/a")), ensure_ascii=False
     ).encode()  # the error quotes it: valid text all the same
     by_hand = [sys.executable, "-m", "queuectl", "logs", "a", "--stdout"]
-    raw = subprocess.run(by_hand, env=site.env, cwd=site.work, capture_output=True, check=True, timeout=60)
+    raw = subprocess.run(by_hand, env=home.env, cwd=home.work, capture_output=True, check=True, timeout=60)
     assert raw.stdout == printed

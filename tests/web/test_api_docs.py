@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.web.kit import ok
-from tests.web.server import Server
+from tests.support.dashboard import Server
+from tests.support.http import ok
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/http-api.md"

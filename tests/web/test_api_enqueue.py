@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from tests.site import Site
-from tests.web.kit import every_engine, ok, problem
-from tests.web.server import ColdServer, Server
+from tests.support.dashboard import ColdServer, Server
+from tests.support.home import Home
+from tests.support.http import every_engine, ok, problem
 
 
 @every_engine
@@ -57,7 +57,7 @@ def test_a_changed_default_holds_for_the_next_job(server: Server, api: httpx.Cli
     """Each connection of the server's has read the settings when it was opened."""
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: api.get("/stats"), range(32)))
-    server.site.ok("config", "set", "max-retries", "9")
+    server.home.ok("config", "set", "max-retries", "9")
     with ThreadPoolExecutor(8) as pool:
         jobs = list(pool.map(lambda _: api.post("/jobs", json={"command": "true"}).json(), range(16)))
     assert {job["max_retries"] for job in jobs} == {9}
@@ -175,11 +175,11 @@ def test_different_requests_with_one_key_at_the_same_time(server: Server, api: h
 
 
 def test_a_crash_before_the_answer_makes_no_second_job(
-    site: Site, start_server: Callable[..., Server]
+    home: Home, start_server: Callable[..., Server]
 ) -> None:
     """The server dies when the job is stored and the answer is not yet sent."""
     doomed = ColdServer(
-        site, env={"QUEUECTL_ENABLE_FAILPOINTS": "1", "QUEUECTL_FAILPOINT": "enqueue.acked=kill9"}
+        home, env={"QUEUECTL_ENABLE_FAILPOINTS": "1", "QUEUECTL_FAILPOINT": "enqueue.acked=kill9"}
     )
     with pytest.raises(httpx.TransportError):
         doomed.client(base_url=doomed.api).post("/jobs", json={"command": "true"}, headers=KEY)

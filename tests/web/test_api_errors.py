@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx
 
-from tests.web.kit import ok, problem
-from tests.web.server import Server
+from tests.support.dashboard import Server
+from tests.support.http import ok, problem
 
 # A request, and the command that makes the same mistake.
 SAME: tuple[tuple[str, str, Any, tuple[str, ...]], ...] = (
@@ -54,7 +54,7 @@ def test_the_words_of_the_command_line(server: Server, api: httpx.Client) -> Non
         given = answer.json()
         assert answer.headers["content-type"] == "application/problem+json", (path, answer.text)
         assert 400 <= answer.status_code < 500, (path, given)
-        told = server.site.q(*command, "--json") if "--" not in command else _before(server, command)
+        told = server.home.q(*command, "--json") if "--" not in command else _before(server, command)
         assert told.returncode != 0, command
         error = json.loads(told.stderr)["error"]
         # What is wrong is the field here, the option there.
@@ -66,7 +66,7 @@ def test_the_words_of_the_command_line(server: Server, api: httpx.Client) -> Non
 
 def _before(server: Server, command: tuple[str, ...]) -> Any:
     at = command.index("--")
-    return server.site.q(*command[:at], "--json", *command[at:])
+    return server.home.q(*command[:at], "--json", *command[at:])
 
 
 def test_what_cannot_be_read(server: Server, api: httpx.Client) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 
-from tests.web.kit import every_engine, ok, problem
-from tests.web.server import Server
+from tests.support.dashboard import Server
+from tests.support.http import every_engine, ok, problem
 
 
 def fill(server: Server, api: httpx.Client) -> None:
@@ -65,7 +65,7 @@ def test_filters(server: Server, api: httpx.Client) -> None:
 
 def test_as_the_command_line_lists_them(server: Server, api: httpx.Client) -> None:
     fill(server, api)
-    assert ok(api.get("/jobs"))["jobs"] == json.loads(server.site.ok("list", "--json"))
+    assert ok(api.get("/jobs"))["jobs"] == json.loads(server.home.ok("list", "--json"))
 
 
 @every_engine

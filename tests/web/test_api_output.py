@@ -7,21 +7,21 @@ from typing import Any
 import httpx
 
 from queuectl.testing import wait_until
-from tests.site import Site
-from tests.web.kit import every_engine, ok, problem
-from tests.web.server import Server
+from tests.support.dashboard import Server
+from tests.support.home import Home
+from tests.support.http import every_engine, ok, problem
 
 
-def run(site: Site, api: httpx.Client, id: str, command: str, **more: Any) -> None:
+def run(home: Home, api: httpx.Client, id: str, command: str, **more: Any) -> None:
     ok(api.post("/jobs", json={"command": command, "id": id, "max_retries": 0, **more}), 201)
-    if not site.workers():
-        site.start()
-    site.wait_for(id, "completed", "dead", timeout=60)
+    if not home.workers():
+        home.start()
+    home.wait_for(id, "completed", "dead", timeout=60)
 
 
 @every_engine
-def test_a_file_with_ranges(server: Server, site: Site, api: httpx.Client) -> None:
-    run(site, api, "a", "printf 0123456789; sleep 0.2; printf abc >&2")
+def test_a_file_with_ranges(server: Server, home: Home, api: httpx.Client) -> None:
+    run(home, api, "a", "printf 0123456789; sleep 0.2; printf abc >&2")
     whole = api.get("/jobs/a/output")
     assert (whole.status_code, whole.content) == (200, b"0123456789abc")
     assert whole.headers["accept-ranges"] == "bytes"
@@ -55,7 +55,7 @@ def test_a_file_with_ranges(server: Server, site: Site, api: httpx.Client) -> No
     problem(api.get("/jobs/a/output", params={"stream": "both"}), 422, "invalid_input")
 
 
-def test_nothing_was_printed(server: Server, site: Site, api: httpx.Client) -> None:
+def test_nothing_was_printed(server: Server, home: Home, api: httpx.Client) -> None:
     ok(api.post("/jobs", json={"command": "true", "id": "waits", "hold": True}), 201)
     assert api.get("/jobs/waits/output").content == b""
     problem(api.get("/jobs/waits/output", headers={"Range": "bytes=0-"}), 416, "no_such_range")
@@ -63,12 +63,12 @@ def test_nothing_was_printed(server: Server, site: Site, api: httpx.Client) -> N
     assert (found["attempt"], found["running"], found["pieces"], found["next"]) == (None, False, [], 0)
 
 
-def test_attempts_have_their_own(server: Server, site: Site, api: httpx.Client) -> None:
-    site.configure(**{"backoff-base": 0.01})
+def test_attempts_have_their_own(server: Server, home: Home, api: httpx.Client) -> None:
+    home.configure(**{"backoff-base": 0.01})
     again = "echo run $QUEUECTL_ATTEMPT; exit 1"
     ok(api.post("/jobs", json={"command": again, "id": "a", "max_retries": 1}), 201)
-    site.start()
-    site.wait_for("a", "dead", timeout=60)
+    home.start()
+    home.wait_for("a", "dead", timeout=60)
     assert len(ok(api.get("/jobs/a/attempts"))["attempts"]) == 2
     first = api.get("/jobs/a/output", params={"attempt": 1}).text
     last = api.get("/jobs/a/output").text
@@ -77,9 +77,9 @@ def test_attempts_have_their_own(server: Server, site: Site, api: httpx.Client) 
 
 @every_engine
 def test_pieces_make_up_the_whole_wherever_they_are_cut(
-    server: Server, site: Site, api: httpx.Client
+    server: Server, home: Home, api: httpx.Client
 ) -> None:
-    run(site, api, "a", "printf 'a€😀b'; sleep 0.2; printf 'ü!' >&2; sleep 0.2; printf 'end'")
+    run(home, api, "a", "printf 'a€😀b'; sleep 0.2; printf 'ü!' >&2; sleep 0.2; printf 'end'")
     whole = ok(api.get("/jobs/a/output/pieces"))
     assert [(p["stream"], p["text"]) for p in whole["pieces"]] == [
         ("stdout", "a€😀b"),
@@ -102,8 +102,8 @@ def test_pieces_make_up_the_whole_wherever_they_are_cut(
     assert ok(api.get("/jobs/a/output/pieces", params={"tail": 0}))["pieces"] == []
 
 
-def test_long_output_comes_a_part_at_a_time(server: Server, site: Site, api: httpx.Client) -> None:
-    run(site, api, "a", "yes 'line €' | head -n 300000")
+def test_long_output_comes_a_part_at_a_time(server: Server, home: Home, api: httpx.Client) -> None:
+    run(home, api, "a", "yes 'line €' | head -n 300000")
     raw = api.get("/jobs/a/output").content
     text, after, parts = "", 1, 0
     while after < len(raw):
@@ -115,9 +115,9 @@ def test_long_output_comes_a_part_at_a_time(server: Server, site: Site, api: htt
     assert text == raw.decode()[1:]
 
 
-def test_what_was_left_out_is_named(server: Server, site: Site, api: httpx.Client) -> None:
-    site.configure(**{"output-max": "64k"})
-    run(site, api, "a", "yes 0123456789abcdef | head -c 1000000; echo end")
+def test_what_was_left_out_is_named(server: Server, home: Home, api: httpx.Client) -> None:
+    home.configure(**{"output-max": "64k"})
+    run(home, api, "a", "yes 0123456789abcdef | head -c 1000000; echo end")
     found = ok(api.get("/jobs/a/output/pieces"))
     gaps = [piece for piece in found["pieces"] if piece["stream"] == "gap"]
     assert len(gaps) == 1
@@ -126,10 +126,10 @@ def test_what_was_left_out_is_named(server: Server, site: Site, api: httpx.Clien
     assert found["pieces"][-1]["text"].endswith("end\n")
 
 
-def test_while_it_runs(server: Server, site: Site, api: httpx.Client) -> None:
+def test_while_it_runs(server: Server, home: Home, api: httpx.Client) -> None:
     command = "echo first; while [ ! -e go ]; do sleep 0.05; done; echo second"
-    ok(api.post("/jobs", json={"command": command, "id": "a", "cwd": str(site.work)}), 201)
-    site.start()
+    ok(api.post("/jobs", json={"command": command, "id": "a", "cwd": str(home.work)}), 201)
+    home.start()
 
     def pieces(after: int) -> dict[str, Any]:
         found: dict[str, Any] = ok(api.get("/jobs/a/output/pieces", params={"after": after}))
@@ -138,7 +138,7 @@ def test_while_it_runs(server: Server, site: Site, api: httpx.Client) -> None:
     wait_until(lambda: pieces(0)["next"] == 6, what="its first line")
     assert pieces(0)["running"] is True
     assert api.get("/jobs/a/output").text == "first\n"
-    (site.work / "go").touch()
-    site.wait_for("a", "completed")
+    (home.work / "go").touch()
+    home.wait_for("a", "completed")
     rest = pieces(6)
     assert (rest["running"], [piece["text"] for piece in rest["pieces"]]) == (False, ["second\n"])

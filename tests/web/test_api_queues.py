@@ -6,13 +6,13 @@ import json
 
 import httpx
 
-from tests.site import Site
-from tests.web.kit import every_engine, ok, problem
-from tests.web.server import Server
+from tests.support.dashboard import Server
+from tests.support.home import Home
+from tests.support.http import every_engine, ok, problem
 
 
 @every_engine
-def test_queues(server: Server, site: Site, api: httpx.Client) -> None:
+def test_queues(server: Server, home: Home, api: httpx.Client) -> None:
     ok(api.post("/jobs", json={"command": "true", "queue": "mail"}), 201)
     rules = ok(api.patch("/queues/mail", json={"concurrency": 2, "rate": "100/min", "timeout": "10m"}))
     assert (rules["concurrency"], rules["rate"], rules["timeout"]) == (2, "100/min", 600)
@@ -25,7 +25,7 @@ def test_queues(server: Server, site: Site, api: httpx.Client) -> None:
     assert ok(api.post("/queues/mail/drain"))["draining"] is True
     problem(api.post("/jobs", json={"command": "true", "queue": "mail"}), 409, "refused")
     ok(api.post("/queues/mail/resume"))
-    lists = ok(api.get("/queues"))["queues"], json.loads(site.ok("queue", "list", "--json"))
+    lists = ok(api.get("/queues"))["queues"], json.loads(home.ok("queue", "list", "--json"))
     for view in (view for views in lists for view in views):
         assert view.pop("oldest_waiting_seconds") >= 0  # which differs from moment to moment
     assert lists[0] == lists[1]
@@ -33,7 +33,7 @@ def test_queues(server: Server, site: Site, api: httpx.Client) -> None:
 
 
 @every_engine
-def test_schedules(server: Server, site: Site, api: httpx.Client) -> None:
+def test_schedules(server: Server, home: Home, api: httpx.Client) -> None:
     body = {"recurrence": "0 3 * * *", "job": {"command": "backup", "env": {"A": "secret"}}}
     made = ok(api.put("/schedules/nightly", json={**body, "time_zone": "Europe/Berlin"}), 201)
     assert (made["zone"], len(made["next_times"])) == ("Europe/Berlin", 3)
@@ -52,10 +52,10 @@ def test_schedules(server: Server, site: Site, api: httpx.Client) -> None:
         problem(api.post(f"/schedules/nightly/{verb}"), 404, "not_found")
 
 
-def test_settings(server: Server, site: Site, api: httpx.Client) -> None:
-    assert ok(api.get("/config")) == json.loads(site.ok("config", "list", "--json"))
+def test_settings(server: Server, home: Home, api: httpx.Client) -> None:
+    assert ok(api.get("/config")) == json.loads(home.ok("config", "list", "--json"))
     assert ok(api.put("/config/max-retries", json={"value": 7}))["value"] == 7
-    assert site.ok("config", "get", "max-retries").strip() == "7"
+    assert home.ok("config", "get", "max-retries").strip() == "7"
     assert ok(api.put("/config/job_timeout", json={"value": "10m"}))["value"] == 600
     back = ok(api.delete("/config/max-retries"))
     assert back["value"] == 3
@@ -63,10 +63,10 @@ def test_settings(server: Server, site: Site, api: httpx.Client) -> None:
 
 
 @every_engine
-def test_numbers_and_the_past(server: Server, site: Site, api: httpx.Client) -> None:
+def test_numbers_and_the_past(server: Server, home: Home, api: httpx.Client) -> None:
     ok(api.post("/jobs/batch", json={"jobs": ["true", "true", {"command": "false", "max_retries": 0}]}), 201)
-    site.start()
-    with site.queue() as queue:
+    home.start()
+    with home.queue() as queue:
         assert queue.wait([job.id for job in queue.list()], timeout=60)
     stats = ok(api.get("/stats"))
     assert (stats["completed_last_hour"], stats["failed_last_hour"], stats["total"]) == (2, 1, 3)

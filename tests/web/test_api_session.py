@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 import httpx
 
 from queuectl import __version__
-from tests.web.kit import every_engine, ok, problem
-from tests.web.server import Server
+from tests.support.dashboard import Server
+from tests.support.http import every_engine, ok, problem
 
 
 @every_engine

@@ -11,9 +11,9 @@ import h11
 import pytest
 
 from queuectl.web.protocol import Strict
+from tests.support.dashboard import Server
+from tests.support.http import ok, problem
 from tests.web.attack import connect, count_jobs, head, memory_kb, raw, serving, statuses, until_closed
-from tests.web.kit import ok, problem
-from tests.web.server import Server
 
 JOBS = "/api/v1/jobs"
 JSON = "Content-Type: application/json"

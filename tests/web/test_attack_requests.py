@@ -8,9 +8,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support.dashboard import Server
+from tests.support.http import ok, problem
 from tests.web.attack import count_jobs, head, raw, serving, statuses
-from tests.web.kit import ok, problem
-from tests.web.server import Server
 
 JOBS = "/api/v1/jobs"
 DOOR = "/api/v1/session"

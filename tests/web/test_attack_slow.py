@@ -17,10 +17,10 @@ import pytest
 
 from queuectl.testing import wait_until
 from queuectl.web import protocol
-from tests.site import Site
+from tests.support.dashboard import ColdServer, Server
+from tests.support.home import Home
+from tests.support.http import ok
 from tests.web.attack import connect, head, memory_kb, statuses, until_closed
-from tests.web.kit import ok
-from tests.web.server import ColdServer, Server
 from tests.web.test_attack_http import JSON
 
 JOBS = "/api/v1/jobs"
@@ -43,8 +43,8 @@ class HastyServer(ColdServer):
 
 
 @pytest.fixture
-def hasty(site: Site) -> Iterator[Server]:
-    server = HastyServer(site)
+def hasty(home: Home) -> Iterator[Server]:
+    server = HastyServer(home)
     yield server
     server.stop()
 
@@ -184,9 +184,9 @@ def insisting(ask: Callable[[], httpx.Response]) -> httpx.Response:
     return answer
 
 
-def test_500_connections_keep_nobody_out(site: Site, server: Server) -> None:
+def test_500_connections_keep_nobody_out(home: Home, server: Server) -> None:
     """Neither the owner, from the same address, nor a worker."""
-    site.start()
+    home.start()
     for name, data in crowds(server).items():
         with crowd(server, 500, data):
             began = time.monotonic()
@@ -200,7 +200,7 @@ def test_500_connections_keep_nobody_out(site: Site, server: Server) -> None:
             for _ in range(5):
                 ok(insisting(partial(httpx.get, f"{server.api}/session", headers=bearer)))
             assert time.monotonic() - began < 15, name
-            site.wait_for(id, "completed")
+            home.wait_for(id, "completed")
     assert len(os.listdir(f"/proc/{server.process.pid}/fd")) < protocol.MOST_CONNECTIONS
 
 
@@ -261,13 +261,13 @@ def test_it_ends_at_once_whoever_is_there(start_server: Callable[..., Server], s
     assert "interrupted" not in server.stderr
 
 
-def test_it_ends_while_the_store_is_held_by_another(start_server: Callable[..., Server], site: Site) -> None:
+def test_it_ends_while_the_store_is_held_by_another(start_server: Callable[..., Server], home: Home) -> None:
     """A request that waits for a lock is not waited for."""
     import apsw
 
     server = start_server()
     ok(server.client().post(JOBS, json={"command": "true"}), 201)
-    other = apsw.Connection(site.address)
+    other = apsw.Connection(home.address)
     other.execute("BEGIN EXCLUSIVE")
     answers: list[object] = []
 

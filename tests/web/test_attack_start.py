@@ -13,10 +13,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.site import Site
+from tests.support.dashboard import ColdServer, Server
+from tests.support.home import Home
+from tests.support.http import ok, problem
 from tests.web.attack import mode
-from tests.web.kit import ok, problem
-from tests.web.server import ColdServer, Server
 
 CHOSEN = "a-good-token-0123456789"
 PAGE = {"X-Queuectl": "1"}
@@ -55,8 +55,8 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return cert, key
 
 
-def refused(site: Site, *words: str, env: dict[str, str] | None = None, code: int = 4) -> str:
-    result = site.q("dashboard", "--port", "0", *words, env=env)
+def refused(home: Home, *words: str, env: dict[str, str] | None = None, code: int = 4) -> str:
+    result = home.q("dashboard", "--port", "0", *words, env=env)
     assert result.returncode == code, (result.returncode, result.stderr)
     assert "Traceback" not in result.stderr
     assert result.stdout == ""
@@ -64,10 +64,10 @@ def refused(site: Site, *words: str, env: dict[str, str] | None = None, code: in
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1", "127.0.0.1.example"])
-def test_what_others_can_reach_needs_a_token_and_tls(site: Site, token_file: str, host: str) -> None:
-    assert "token" in refused(site, "--host", host)
-    assert "TLS" in refused(site, "--host", host, "--token-file", token_file)
-    assert "TLS" in refused(site, "--host", host, env={"QUEUECTL_DASHBOARD_TOKEN": CHOSEN})
+def test_what_others_can_reach_needs_a_token_and_tls(home: Home, token_file: str, host: str) -> None:
+    assert "token" in refused(home, "--host", host)
+    assert "TLS" in refused(home, "--host", host, "--token-file", token_file)
+    assert "TLS" in refused(home, "--host", host, env={"QUEUECTL_DASHBOARD_TOKEN": CHOSEN})
 
 
 def test_with_tls(start_server: Callable[..., Server], token_file: str, certificate: tuple[str, str]) -> None:
@@ -98,7 +98,7 @@ def test_with_tls(start_server: Callable[..., Server], token_file: str, certific
             pass
 
 
-def test_a_certificate_that_is_none(site: Site, tmp_path: Path, certificate: tuple[str, str]) -> None:
+def test_a_certificate_that_is_none(home: Home, tmp_path: Path, certificate: tuple[str, str]) -> None:
     cert, key = certificate
     rubbish = tmp_path / "rubbish.pem"
     rubbish.write_text("rubbish")
@@ -109,7 +109,7 @@ def test_a_certificate_that_is_none(site: Site, tmp_path: Path, certificate: tup
         ("--tls-cert", cert),
         ("--tls-key", key),
     ):
-        assert len(refused(site, *words, code=2).splitlines()) <= 2
+        assert len(refused(home, *words, code=2).splitlines()) <= 2
 
 
 def test_behind_a_proxy(start_server: Callable[..., Server], token_file: str) -> None:
@@ -137,8 +137,8 @@ def test_behind_a_proxy(start_server: Callable[..., Server], token_file: str) ->
         problem(last, 429, "too_many_requests")
 
 
-def test_a_port_that_is_taken(site: Site, server: Server) -> None:
-    result = site.q("dashboard", "--port", str(server.port))
+def test_a_port_that_is_taken(home: Home, server: Server) -> None:
+    result = home.q("dashboard", "--port", str(server.port))
     assert result.returncode == 4
     assert f"127.0.0.1:{server.port}" in result.stderr
     assert "--port" in result.stderr
@@ -146,55 +146,55 @@ def test_a_port_that_is_taken(site: Site, server: Server) -> None:
     ok(server.client().get("/api/v1/jobs"))
 
 
-def test_weak_tokens(site: Site, tmp_path: Path) -> None:
+def test_weak_tokens(home: Home, tmp_path: Path) -> None:
     for weak in ("canary", "canarycanarycanary", "canary with blanks 0123"):
         path = tmp_path / "weak"
         path.write_text(weak)
         for said in (
-            refused(site, "--token-file", str(path), code=2),
-            refused(site, env={"QUEUECTL_DASHBOARD_TOKEN": weak}, code=2),
+            refused(home, "--token-file", str(path), code=2),
+            refused(home, env={"QUEUECTL_DASHBOARD_TOKEN": weak}, code=2),
         ):
             assert "at least 16" in said
             assert "canary" not in said
-    refused(site, "--token-file", str(tmp_path / "nosuch"), code=2)
-    refused(site, "--token-file", str(tmp_path), code=2)
+    refused(home, "--token-file", str(tmp_path / "nosuch"), code=2)
+    refused(home, "--token-file", str(tmp_path), code=2)
     (tmp_path / "weak").write_text("")
-    refused(site, "--token-file", str(tmp_path / "weak"), code=2)
+    refused(home, "--token-file", str(tmp_path / "weak"), code=2)
 
 
-def test_files_under_umask_0(site: Site, tmp_path: Path) -> None:
+def test_files_under_umask_0(home: Home, tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        server = ColdServer(site, "--open", env={"BROWSER": "true"})
-        site.ok("dashboard", "token", "add", "somebody")
+        server = ColdServer(home, "--open", env={"BROWSER": "true"})
+        home.ok("dashboard", "token", "add", "somebody")
     finally:
         os.umask(before)
     server.stop()
-    assert mode(site.home) == 0o700
+    assert mode(home.path) == 0o700
     wide = [
         str(path)
-        for path in site.home.rglob("*")
+        for path in home.path.rglob("*")
         if mode(path) & 0o077 and not stat.S_ISLNK(os.lstat(path).st_mode)
     ]
     assert wide == []
 
 
-def test_a_planted_link_is_refused(site: Site, tmp_path: Path) -> None:
-    site.ok("init")
+def test_a_planted_link_is_refused(home: Home, tmp_path: Path) -> None:
+    home.ok("init")
     target = tmp_path / "planted"
     target.write_text("known-to-the-attacker-0123456789")
-    os.symlink(target, site.home / "dashboard.token")
-    said = refused(site, code=3)
+    os.symlink(target, home.path / "dashboard.token")
+    said = refused(home, code=3)
     assert "dashboard.token" in said
     assert "known-to" not in said
 
 
-def test_what_is_missing_is_told_in_one_line(site: Site, tmp_path: Path) -> None:
+def test_what_is_missing_is_told_in_one_line(home: Home, tmp_path: Path) -> None:
     for name in ("fastapi", "uvicorn"):
         folder = tmp_path / name
         folder.mkdir()
         (folder / f"{name}.py").write_text(f"raise ModuleNotFoundError('no {name}', name='{name}')\n")
-        said = refused(site, env={"PYTHONPATH": str(folder)}, code=1)
+        said = refused(home, env={"PYTHONPATH": str(folder)}, code=1)
         assert f"needs the package {name}" in said
         assert "pip install 'queuectl[web]'" in said
 
@@ -202,13 +202,13 @@ def test_what_is_missing_is_told_in_one_line(site: Site, tmp_path: Path) -> None
 # --- C15: secrets -----------------------------------------------------------------------------------
 
 
-def test_secrets_are_told_to_nobody(start_server: Callable[..., Server], site: Site, tmp_path: Path) -> None:
+def test_secrets_are_told_to_nobody(start_server: Callable[..., Server], home: Home, tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     browser = tmp_path / "browser"
     browser.write_text(f'#!/bin/sh\necho "$@" >> {seen}\n')
     browser.chmod(0o755)
     server = start_server("--open", env={"BROWSER": f"{browser} %s"})
-    named = site.ok("dashboard", "token", "add", "canary").strip()
+    named = home.ok("dashboard", "token", "add", "canary").strip()
     wrong = "wrong-canary-0123456789"
     told = []
     with server.client() as client, server.client(wrong) as guesser:
@@ -227,10 +227,10 @@ def test_secrets_are_told_to_nobody(start_server: Callable[..., Server], site: S
         told.append(
             client.post("/api/v1/jobs", content=b"\xff", headers={"Content-Type": "application/json"}).text
         )
-    told.append(site.q("doctor").stdout)
-    told.append(site.ok("dashboard", "token", "list", "--json"))
-    told.append(site.ok("config", "list", "--json"))
-    told.append(site.ok("metrics"))
+    told.append(home.q("doctor").stdout)
+    told.append(home.ok("dashboard", "token", "list", "--json"))
+    told.append(home.ok("config", "list", "--json"))
+    told.append(home.ok("metrics"))
     told.append(Path(f"/proc/{server.process.pid}/cmdline").read_text())
     assert Path(seen).exists()
     told.append(seen.read_text())  # everybody can see the arguments of a browser
@@ -240,15 +240,15 @@ def test_secrets_are_told_to_nobody(start_server: Callable[..., Server], site: S
     for secret in (server.token, named, wrong, server.code):
         assert secret not in everything
     assert "file://" in seen.read_text()
-    assert server.code in (site.home / "dashboard-open.html").read_text()
+    assert server.code in (home.path / "dashboard-open.html").read_text()
 
 
-def test_a_password_of_a_server_is_told_to_nobody(site: Site) -> None:
+def test_a_password_of_a_server_is_told_to_nobody(home: Home) -> None:
     for url in ("postgresql://me:canary@127.0.0.1:1/x", "mysql://me:canary@127.0.0.1:1/x"):
-        result = site.q("--db", url, "dashboard", "--port", "0", env={"QUEUECTL_DEBUG": "1"})
+        result = home.q("--db", url, "dashboard", "--port", "0", env={"QUEUECTL_DEBUG": "1"})
         assert result.returncode == 3, result.stderr
         assert "canary" not in result.stdout + result.stderr
 
 
-def test_a_token_is_never_taken_from_the_command_line(site: Site) -> None:
-    assert site.q("dashboard", "--token", CHOSEN).returncode == 2
+def test_a_token_is_never_taken_from_the_command_line(home: Home) -> None:
+    assert home.q("dashboard", "--token", CHOSEN).returncode == 2

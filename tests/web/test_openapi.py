@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, Phase, settings
 import queuectl.web
 from queuectl.core.fields import FIELDS
 from queuectl.web.app import describe, make_routes
-from tests.web.kit import ok
-from tests.web.server import Server
+from tests.support.dashboard import Server
+from tests.support.http import ok
 
 EXAMPLES = 15  # for each operation
 

@@ -14,37 +14,37 @@ import httpx
 import pytest
 
 from queuectl.testing import wait_until
-from tests.cli.stagehand import Stagehand, learned
-from tests.engines import SERVERS, fresh_store
-from tests.network.proxy import Proxy
-from tests.site import Site
+from tests.support.dashboard import Server
+from tests.support.engines import SERVERS, fresh_store
+from tests.support.fake_worker import FakeWorker, learned
+from tests.support.home import Home
+from tests.support.http import every_engine, ok, problem
+from tests.support.proxy import Proxy
 from tests.web.events import Events
-from tests.web.kit import every_engine, ok, problem
-from tests.web.server import Server
 
 SLOW = "i=0; while [ $i -lt 40 ]; do echo out-$i-äöü€😀; echo err-$i >&2; i=$((i+1)); sleep 0.05; done"
 
 
 @every_engine
-def test_changes_of_others_arrive(server: Server, site: Site, api: httpx.Client) -> None:
+def test_changes_of_others_arrive(server: Server, home: Home, api: httpx.Client) -> None:
     with Events(server) as events, Events(server, queue="mail") as mail:
         assert events.wait("stats").data["total"] == 0
         assert events.all[0].name == "stats"
         events.wait("changed")
         mail.wait("stats")
-        site.ok("enqueue", "--id", "a", "--", "true")
+        home.ok("enqueue", "--id", "a", "--", "true")
         assert events.wait("stats", lambda data: data["total"] == 1).data["jobs"]["pending"] == 1
         events.wait("changed")
-        site.start()
+        home.start()
         events.wait("stats", lambda data: data["jobs"]["completed"] == 1)
-        site.ok("enqueue", "--queue", "mail", "--", "true")
+        home.ok("enqueue", "--queue", "mail", "--", "true")
         mail.wait("stats", lambda data: data["total"] == 1)
         assert {event.data["total"] for event in mail.all if event.name == "stats"} == {0, 1}
 
 
 def test_when_all_will_be_done_is_told_with_the_counts(server: Server, api: httpx.Client) -> None:
     with server.queue() as queue:
-        stage = Stagehand(queue)
+        fake_worker = FakeWorker(queue)
         minute = learned(queue, "make", 60) / 1000
         queue.enqueue("make", cwd="/srv")
         with Events(server) as events:
@@ -54,16 +54,16 @@ def test_when_all_will_be_done_is_told_with_the_counts(server: Server, api: http
             assert ok(api.get("/stats"))["eta_seconds"] == pytest.approx(minute, abs=1)
             queue.enqueue("make", cwd="/srv")
             events.wait("stats", lambda data: data["eta_seconds"] >= 1.9 * minute)
-            stage.leave()
+            fake_worker.leave()
             events.wait("stats", lambda data: data["eta_seconds"] is None)
 
 
 @every_engine
-def test_the_output_of_a_running_job_is_whole(server: Server, site: Site, api: httpx.Client) -> None:
+def test_the_output_of_a_running_job_is_whole(server: Server, home: Home, api: httpx.Client) -> None:
     ok(api.post("/jobs", json={"command": SLOW, "id": "slow"}), 201)
     with Events(server, job="slow") as events:
         assert events.wait("job").data["state"] == "pending"
-        site.start()
+        home.start()
         events.wait("job", lambda data: data["state"] == "processing")
         events.wait("job", lambda data: data["state"] == "completed", timeout=60)
         events.wait("output", lambda data: not data["running"])
@@ -76,11 +76,11 @@ def test_the_output_of_a_running_job_is_whole(server: Server, site: Site, api: h
     assert ends[-1] == len(api.get("/jobs/slow/output").content)
 
 
-def test_a_character_in_two_pieces_stays_whole(server: Server, site: Site, api: httpx.Client) -> None:
+def test_a_character_in_two_pieces_stays_whole(server: Server, home: Home, api: httpx.Client) -> None:
     command = "for n in 1 2 3; do printf '\\342'; sleep 0.4; printf '\\202'; sleep 0.4; printf '\\254'; done"
     ok(api.post("/jobs", json={"command": command + "; printf '\\342\\202'", "id": "a"}), 201)
     with Events(server, job="a") as events:
-        site.start()
+        home.start()
         events.wait("output", lambda data: data["attempt"] and not data["running"], timeout=60)
     assert events.text() == "€€€\N{REPLACEMENT CHARACTER}"
     with Events(server, job="a", attempt=1, after=4) as late:
@@ -88,10 +88,10 @@ def test_a_character_in_two_pieces_stays_whole(server: Server, site: Site, api: 
     assert late.text() == "€€\N{REPLACEMENT CHARACTER}"  # whole, though its first byte was known
 
 
-def test_it_goes_on_where_it_was_cut_off(server: Server, site: Site, api: httpx.Client) -> None:
+def test_it_goes_on_where_it_was_cut_off(server: Server, home: Home, api: httpx.Client) -> None:
     ok(api.post("/jobs", json={"command": SLOW, "id": "slow"}), 201)
     text, last, parts = "", None, 0
-    site.start()
+    home.start()
     while True:
         with Events(server, job="slow", last=last) as events:
             done = events.wait("output", lambda data: data["pieces"] or not data["running"], timeout=60)
@@ -103,18 +103,18 @@ def test_it_goes_on_where_it_was_cut_off(server: Server, site: Site, api: httpx.
     assert text == "".join(f"out-{n}-äöü€😀\n" for n in range(40))
 
 
-def test_a_resumed_stream_hears_of_what_it_has_missed(server: Server, site: Site) -> None:
+def test_a_resumed_stream_hears_of_what_it_has_missed(server: Server, home: Home) -> None:
     with Events(server) as keeper:  # somebody looks all the time
         keeper.wait("changed")
         with Events(server) as events:
             last = events.wait("changed").id
         with Events(server, last=last) as events:
             events.wait("stats")
-            site.ok("enqueue", "--", "true")
+            home.ok("enqueue", "--", "true")
             keeper.wait("changed")
             again = events.wait("changed").id
         assert "reset" not in [event.name for event in events.all]
-        site.ok("enqueue", "--", "true")
+        home.ok("enqueue", "--", "true")
         keeper.wait("changed")
         with Events(server, last=again) as events:
             events.wait("changed")
@@ -136,7 +136,7 @@ def test_after_a_restart_everything_is_to_be_fetched_anew(start_server: Callable
             assert events.all[0].name == "reset"
 
 
-def test_who_stops_reading_keeps_nobody(server: Server, site: Site, api: httpx.Client) -> None:
+def test_who_stops_reading_keeps_nobody(server: Server, home: Home, api: httpx.Client) -> None:
     command = "yes 0123456789abcdef | head -c 30000000; echo; echo end"
     ok(api.post("/jobs", json={"command": command, "id": "loud"}), 201)
     with ExitStack() as stack:
@@ -146,7 +146,7 @@ def test_who_stops_reading_keeps_nobody(server: Server, site: Site, api: httpx.C
             deaf.sendall(f"{head}Authorization: Bearer {server.token}\r\n\r\n".encode())
         before = memory_kb(server.process.pid)
         with Events(server, job="loud") as events:
-            site.start()
+            home.start()
             events.wait("job", lambda data: data["state"] == "completed", timeout=60)
             events.wait("output", lambda data: data["attempt"] and not data["running"], timeout=60)
             assert events.text().endswith("\nend\n")
@@ -173,17 +173,17 @@ def test_it_ends_at_once_with_many_pages_open(server: Server) -> None:
     assert took < 3
 
 
-def test_a_store_that_is_replaced(server: Server, site: Site, api: httpx.Client) -> None:
+def test_a_store_that_is_replaced(server: Server, home: Home, api: httpx.Client) -> None:
     ok(api.post("/jobs", json={"command": "true"}), 201)
     with Events(server) as events:
         events.wait("stats", lambda data: data["total"] == 1)
-        away = site.home.parent / "away"
+        away = home.path.parent / "away"
         away.mkdir()
-        for file in site.home.glob("queue.db*"):
+        for file in home.path.glob("queue.db*"):
             os.rename(file, away / file.name)
         assert events.wait("trouble").data["detail"]
-        site.ok("enqueue", "--id", "new", "--", "true")
-        site.ok("enqueue", "--", "true")
+        home.ok("enqueue", "--id", "new", "--", "true")
+        home.ok("enqueue", "--", "true")
         events.wait("stats", lambda data: data["total"] == 2)
         events.wait("changed")
         wait_until(lambda: api.get("/jobs/new").status_code == 200, what="the API to use the new store")
@@ -201,14 +201,14 @@ def test_what_cannot_be_asked(server: Server, api: httpx.Client) -> None:
 
 
 @every_engine
-def test_while_nothing_happens_nobody_is_told_to_fetch(server: Server, site: Site) -> None:
+def test_while_nothing_happens_nobody_is_told_to_fetch(server: Server, home: Home) -> None:
     """A server does not tell whether it was written to; pages shall not ask it everything each second."""
     with Events(server) as events:
         events.wait("changed")
         began = time.monotonic()
         wait_until(lambda: time.monotonic() - began > 4, what="four seconds to pass")
         assert [event.name for event in events.all].count("changed") <= 2
-        site.ok("enqueue", "--", "true")
+        home.ok("enqueue", "--", "true")
         events.wait("changed", timeout=10)
 
 
@@ -221,8 +221,8 @@ def test_a_server_that_goes_away_and_comes_back(engine: str, tmp_path: Path) -> 
         with Proxy(upstream=upstream, protocol=engine) as proxy:
             account = parts.netloc.rpartition("@")[0]
             through = parts._replace(netloc=f"{account}@{proxy.host}:{proxy.port}").geturl()
-            site = Site(tmp_path / "home", url=through)
-            server = Server(site)
+            home = Home(tmp_path / "home", url=through)
+            server = Server(home)
             api = server.client(base_url=server.api)
             with Events(server) as events:
                 events.wait("stats")
@@ -238,4 +238,4 @@ def test_a_server_that_goes_away_and_comes_back(engine: str, tmp_path: Path) -> 
                 events.wait("changed")
                 wait_until(lambda: api.get("/stats").status_code == 200, what="the API to answer")
             server.stop()
-            site.close()
+            home.close()

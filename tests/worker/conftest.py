@@ -7,25 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.workshop import Workshop
+from tests.support.worker_home import WorkerHome
 
 
 @pytest.fixture
-def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Workshop]:
+def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[WorkerHome]:
     """A private installation. No process of a job may be left when its workers have stopped."""
     yield from _opened(tmp_path, getattr(request, "param", "linux"))
 
 
 @pytest.fixture(scope="module", params=["linux"])
-def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
+def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerHome]:
     """One with a worker of four slots, shared by the tests of a module that leave it as it was."""
-    for site in _opened(tmp_path_factory.mktemp("served"), request.param):
-        site.serve("--concurrency", "4")
-        yield site
+    for home in _opened(tmp_path_factory.mktemp("served"), request.param):
+        home.serve("--concurrency", "4")
+        yield home
 
 
-def _opened(directory: Path, system: str) -> Iterator[Workshop]:
-    site = Workshop(directory / "home", portable=system == "portable")
-    yield site
-    left = site.close()
-    assert not left, f"processes of jobs were left: {left}; {site.log}"
+def _opened(directory: Path, system: str) -> Iterator[WorkerHome]:
+    home = WorkerHome(directory / "home", portable=system == "portable")
+    yield home
+    left = home.close()
+    assert not left, f"processes of jobs were left: {left}; {home.log}"

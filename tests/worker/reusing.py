@@ -17,7 +17,8 @@ from queuectl import system
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.testing import wait_until
-from tests.worker.workshop import Workshop, alive, kill
+from tests.support.processes import alive, kill
+from tests.support.worker_home import WorkerHome
 
 births: dict[int, int] = {}  # when the first owners of the numbers began
 LAST_PID = Path("/proc/sys/kernel/ns_last_pid")
@@ -73,41 +74,41 @@ def bury(pids: list[int]) -> None:
     wait_until(gone, what="the dead to be buried")
 
 
-def hang(site: Workshop) -> tuple[str, int]:
+def hang(home: WorkerHome) -> tuple[str, int]:
     """A job in the middle of its first run; its id and its process. The second run ends at once."""
-    id = site.enqueue('echo $$; test "$QUEUECTL_ATTEMPT" -gt 1 || exec sleep 300')
-    job = site.running(id)
-    (ledger,) = (site.home / "run").glob("*.ledger")
-    pid = int(site.live(job))
+    id = home.enqueue('echo $$; test "$QUEUECTL_ATTEMPT" -gt 1 || exec sleep 300')
+    job = home.running(id)
+    (ledger,) = (home.path / "run").glob("*.ledger")
+    pid = int(home.live(job))
     bare = struct.pack("<qq", job.seq, pid)
     wait_until(lambda: bare not in ledger.read_bytes(), what="its worker to note when it began")
     return id, pid
 
 
-def in_the_background(site: Workshop) -> list[int]:
+def in_the_background(home: WorkerHome) -> list[int]:
     """Supervisor, worker and command: all three numbers mean others, even in a session of the same number."""
-    site.start()
-    id, command = hang(site)
-    supervisor, worker = site.supervisors()[0], site.worker().pid
+    home.start()
+    id, command = hang(home)
+    supervisor, worker = home.supervisors()[0], home.worker().pid
     note_births(supervisor, worker, command)
     bury([supervisor, worker, command])
     reuse(worker, ["sleep", "300"])
     reuse(supervisor, [sys.executable, "-I", "-S", "-c", LEADER, str(command)], session=True)
     wait_until(lambda: "sleep" in comm(command), what="the stranger in place of the command")
     assert os.getsid(command) == supervisor
-    return after(site, id, [supervisor, worker, command])
+    return after(home, id, [supervisor, worker, command])
 
 
-def in_the_foreground(site: Workshop) -> list[int]:
+def in_the_foreground(home: WorkerHome) -> list[int]:
     """The command's number means another process of the terminal that the worker was started in."""
-    worker = site.serve().pid
-    id, command = hang(site)
+    worker = home.serve().pid
+    id, command = hang(home)
     note_births(worker, command)
     bury([worker, command])
     reuse(worker, ["sleep", "300"])
     reuse(command, ["sleep", "300"])
     assert os.getsid(command) == os.getsid(0)
-    return after(site, id, [worker, command])
+    return after(home, id, [worker, command])
 
 
 def note_births(*pids: int) -> None:
@@ -121,24 +122,24 @@ def comm(pid: int) -> str:
         return ""
 
 
-def after(site: Workshop, id: str, strangers: list[int]) -> list[int]:
+def after(home: WorkerHome, id: str, strangers: list[int]) -> list[int]:
     """All that signals: a stop, a cancel, a rescue by the next worker, its own stop."""
-    site.jobs.cancel(site.enqueue("true"))
-    assert site.ok("worker", "stop", "--now") == "No workers are running\n"
+    home.jobs.cancel(home.enqueue("true"))
+    assert home.ok("worker", "stop", "--now") == "No workers are running\n"
     assert all(map(alive, strangers)), "harmed by a stop"
-    site.start()
-    job = site.ended(id)
+    home.start()
+    job = home.ended(id)
     assert (job.state, job.attempts) == (states.COMPLETED, 2)
-    assert [attempt.outcome for attempt in site.attempts(id)] == [kinds.LOST, kinds.SUCCEEDED]
-    assert "1 worker stopped" in site.ok("worker", "stop")
+    assert [attempt.outcome for attempt in home.attempts(id)] == [kinds.LOST, kinds.SUCCEEDED]
+    assert "1 worker stopped" in home.ok("worker", "stop")
     return [pid for pid in strangers if not alive(pid)]
 
 
 def main() -> None:
     os.setsid()  # the session that we came with has no number in here
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    site = Workshop(Path(sys.argv[1]))
-    harmed = {"background": in_the_background, "foreground": in_the_foreground}[sys.argv[2]](site)
+    home = WorkerHome(Path(sys.argv[1]))
+    harmed = {"background": in_the_background, "foreground": in_the_foreground}[sys.argv[2]](home)
     sys.exit(f"strangers were harmed: {harmed}" if harmed else 0)
 
 

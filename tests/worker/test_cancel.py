@@ -7,24 +7,25 @@ import pytest
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.testing import wait_until
-from tests.worker.systems import both_systems_served
+from tests.support.processes import alive, elapsed
+from tests.support.systems import both_systems_served
+from tests.support.worker_home import WorkerHome
 from tests.worker.test_timeouts import ESCAPES
-from tests.worker.workshop import Workshop, alive, elapsed
 
 
-def test_a_waiting_job_never_runs(site: Workshop) -> None:
-    id = site.enqueue("touch ran")
-    assert site.jobs.cancel(id) == "cancelled"
-    site.serve()
-    site.run("true")
-    job = site.job(id)
+def test_a_waiting_job_never_runs(home: WorkerHome) -> None:
+    id = home.enqueue("touch ran")
+    assert home.jobs.cancel(id) == "cancelled"
+    home.serve()
+    home.run("true")
+    job = home.job(id)
     assert (job.state, job.attempts, job.runs) == (states.CANCELLED, 0, 0)
-    assert site.attempts(id) == []
-    assert not (site.work / "ran").exists()
+    assert home.attempts(id) == []
+    assert not (home.work / "ran").exists()
 
 
 @pytest.mark.parametrize("escape", ESCAPES.values(), ids=ESCAPES.keys())
-def test_a_running_job_ends_with_its_whole_tree(served: Workshop, escape: str) -> None:
+def test_a_running_job_ends_with_its_whole_tree(served: WorkerHome, escape: str) -> None:
     id = served.enqueue(escape)
     job = served.running(id)
     escaped = int(served.live(job))
@@ -40,7 +41,7 @@ def test_a_running_job_ends_with_its_whole_tree(served: Workshop, escape: str) -
 
 
 @both_systems_served
-def test_output_up_to_the_cancel_is_kept(served: Workshop) -> None:
+def test_output_up_to_the_cancel_is_kept(served: WorkerHome) -> None:
     id = served.enqueue("trap 'echo bye; exit 3' TERM; echo hello; sleep 60 & wait")
     served.running(id)
     served.jobs.cancel(id)
@@ -49,7 +50,7 @@ def test_output_up_to_the_cancel_is_kept(served: Workshop) -> None:
     assert served.attempt(id).exit_code == 3
 
 
-def test_a_job_that_waits_for_its_retry_is_not_retried(served: Workshop) -> None:
+def test_a_job_that_waits_for_its_retry_is_not_retried(served: WorkerHome) -> None:
     id = served.enqueue("false", retry_delay="1h", backoff_strategy="fixed")
     wait_until(lambda: served.job(id).state == states.FAILED)
     assert served.jobs.cancel(id) == "cancelled"
@@ -57,7 +58,7 @@ def test_a_job_that_waits_for_its_retry_is_not_retried(served: Workshop) -> None
     assert (job.state, job.attempts) == (states.CANCELLED, 1)
 
 
-def test_a_command_that_ends_well_before_it_hears_of_it_has_completed(served: Workshop) -> None:
+def test_a_command_that_ends_well_before_it_hears_of_it_has_completed(served: WorkerHome) -> None:
     id = served.enqueue("trap '' TERM; echo up; while ! test -e stop; do sleep 0.01; done; rm stop")
     served.running(id)
     with served.locked():
@@ -68,12 +69,12 @@ def test_a_command_that_ends_well_before_it_hears_of_it_has_completed(served: Wo
     assert job.state == states.COMPLETED
 
 
-def test_success_wins_over_a_request_that_came_too_late(site: Workshop) -> None:
-    site.config(worker_heartbeat_interval="10s")
+def test_success_wins_over_a_request_that_came_too_late(home: WorkerHome) -> None:
+    home.config(worker_heartbeat_interval="10s")
     # Its worker stands still before it can report; meanwhile somebody cancels.
-    site.serve(env={"QUEUECTL_ENABLE_FAILPOINTS": "1", "QUEUECTL_FAILPOINT": "run.output_flushed=sleep:1"})
-    id = site.enqueue("touch done")
-    wait_until((site.work / "done").exists)
-    site.jobs.cancel(id)
-    job = site.ended(id)
+    home.serve(env={"QUEUECTL_ENABLE_FAILPOINTS": "1", "QUEUECTL_FAILPOINT": "run.output_flushed=sleep:1"})
+    id = home.enqueue("touch done")
+    wait_until((home.work / "done").exists)
+    home.jobs.cancel(id)
+    job = home.ended(id)
     assert (job.state, job.exit_code) == (states.COMPLETED, 0)

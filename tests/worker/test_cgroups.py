@@ -21,7 +21,7 @@ from queuectl.worker.confinement import Confinement
 from queuectl.worker.launcher import Launch
 from queuectl.worker.limits import Confiner, is_exempt
 from queuectl.worker.spawn import CannotStart
-from tests.samples import claimed_job, ended
+from tests.support.jobs import claimed_job, ended
 
 BOTH = frozenset({"memory", "pids"})
 

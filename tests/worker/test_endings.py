@@ -13,8 +13,8 @@ from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.core.fields import MAX_ARGUMENT_BYTES, MAX_ENV_BYTES
 from queuectl.errors import InvalidInput
-from tests.worker.systems import both_systems, both_systems_served
-from tests.worker.workshop import Workshop
+from tests.support.systems import both_systems, both_systems_served
+from tests.support.worker_home import WorkerHome
 
 # Ignored by default, or only stopping: whoever gets one of these lives on.
 HARMLESS = {signal.SIGCHLD, signal.SIGURG, signal.SIGWINCH, signal.SIGCONT}
@@ -22,7 +22,7 @@ CODES = (1, 2, 64, 75, 126, 127, *range(128, 160), 192, 254, 255)  # with those 
 STOPPING = {signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
 
 
-def test_every_exit_code_and_signal_is_told_from_the_others(served: Workshop) -> None:
+def test_every_exit_code_and_signal_is_told_from_the_others(served: WorkerHome) -> None:
     """All signals, real-time ones too; that an exit code of 137 is no SIGKILL is the point."""
     codes = {served.enqueue(f"exit {code}", max_retries=0): code for code in CODES}
     deadly = sorted(signal.valid_signals() - HARMLESS - STOPPING)
@@ -37,17 +37,17 @@ def test_every_exit_code_and_signal_is_told_from_the_others(served: Workshop) ->
     assert all(served.attempt(id).outcome == kinds.FAILED for id in (*codes, *signals))
 
 
-def test_a_core_dump_changes_nothing(site: Workshop) -> None:
+def test_a_core_dump_changes_nothing(home: WorkerHome) -> None:
     """The status has a bit for it, next to the signal."""
     _, hardest = resource.getrlimit(resource.RLIMIT_CORE)
     if hardest == 0:
         pytest.skip("NO CORE DUMPS HERE: the hard limit is 0")
-    site.serve()
-    job = site.run("ulimit -c unlimited 2>/dev/null || ulimit -c $(ulimit -H -c); kill -QUIT $$")
+    home.serve()
+    job = home.run("ulimit -c unlimited 2>/dev/null || ulimit -c $(ulimit -H -c); kill -QUIT $$")
     assert (job.exit_code, job.signal, job.last_error) == (None, signal.SIGQUIT, "killed by SIGQUIT")
 
 
-def test_killed_by_us_is_told_from_killed_by_somebody(served: Workshop) -> None:
+def test_killed_by_us_is_told_from_killed_by_somebody(served: WorkerHome) -> None:
     theirs, ours = served.run("kill -TERM $$"), served.run("exec sleep 60", timeout="200ms")
     assert theirs.signal == ours.signal == signal.SIGTERM
     assert [served.attempt(job.id).outcome for job in (theirs, ours)] == [kinds.FAILED, kinds.TIMEOUT]
@@ -57,23 +57,23 @@ def test_killed_by_us_is_told_from_killed_by_somebody(served: Workshop) -> None:
 
 
 @both_systems
-def test_a_shell_that_is_gone_fails_the_attempt_and_not_the_worker(site: Workshop) -> None:
-    shell = site.work / "sh"
+def test_a_shell_that_is_gone_fails_the_attempt_and_not_the_worker(home: WorkerHome) -> None:
+    shell = home.work / "sh"
     os.symlink("/bin/sh", shell)
-    site.config(shell=shell)
-    process = site.serve()
-    assert site.run("true").state == states.COMPLETED
+    home.config(shell=shell)
+    process = home.serve()
+    assert home.run("true").state == states.COMPLETED
     shell.unlink()
-    job = site.run("true")
-    assert (job.state, site.attempt(job.id).outcome) == (states.DEAD, kinds.SPAWN_ERROR)
+    job = home.run("true")
+    assert (job.state, home.attempt(job.id).outcome) == (states.DEAD, kinds.SPAWN_ERROR)
     assert job.last_error == f"cannot start {shell}: No such file or directory"
     os.symlink("/bin/sh", shell)
-    assert site.run("true").state == states.COMPLETED
+    assert home.run("true").state == states.COMPLETED
     assert process.poll() is None
 
 
 @both_systems_served
-def test_a_script_without_its_interpreter_cannot_be_started(served: Workshop, tmp_path: Path) -> None:
+def test_a_script_without_its_interpreter_cannot_be_started(served: WorkerHome, tmp_path: Path) -> None:
     script = tmp_path / "script"
     script.write_text("#!/no/such/interpreter\n")
     script.chmod(0o755)
@@ -82,7 +82,7 @@ def test_a_script_without_its_interpreter_cannot_be_started(served: Workshop, tm
     assert attempt.error == f"cannot start {script}: No such file or directory"
 
 
-def test_a_job_may_be_told_to_read(served: Workshop) -> None:
+def test_a_job_may_be_told_to_read(served: WorkerHome) -> None:
     """Whoever asks a person finds nobody, and does not hang."""
     job = served.run(["python3", "-c", "input('your name? ')"], timeout="20s")
     assert served.attempt(job.id).outcome == kinds.FAILED
@@ -93,7 +93,7 @@ def test_a_job_may_be_told_to_read(served: Workshop) -> None:
 
 
 @both_systems_served
-def test_the_longest_command_runs(served: Workshop) -> None:
+def test_the_longest_command_runs(served: WorkerHome) -> None:
     line = ": " + "x" * (MAX_ARGUMENT_BYTES - 2 - len("; echo ran")) + "; echo ran"
     assert len(line) == MAX_ARGUMENT_BYTES
     assert served.stdout(served.run(line).id) == b"ran\n"
@@ -104,7 +104,7 @@ def test_the_longest_command_runs(served: Workshop) -> None:
 
 
 @pytest.mark.parametrize("size", [MAX_ARGUMENT_BYTES + 1, 1_048_576, 1_048_577])
-def test_a_longer_one_is_refused_and_nothing_stored(served: Workshop, size: int) -> None:
+def test_a_longer_one_is_refused_and_nothing_stored(served: WorkerHome, size: int) -> None:
     before = served.jobs.stats().counts
     for command in ("x" * size, ["true", "x" * size]):
         with pytest.raises(InvalidInput, match=f"{size:,} bytes long"):
@@ -112,12 +112,12 @@ def test_a_longer_one_is_refused_and_nothing_stored(served: Workshop, size: int)
     assert served.jobs.stats().counts == before
 
 
-def test_an_environment_beyond_its_bound_is_refused(served: Workshop) -> None:
+def test_an_environment_beyond_its_bound_is_refused(served: WorkerHome) -> None:
     with pytest.raises(InvalidInput, match="env"):
         served.enqueue("true", env={f"V{n}": "x" * 100_000 for n in range(MAX_ENV_BYTES // 100_000 + 1)})
 
 
-def test_the_largest_environment_arrives(served: Workshop) -> None:
+def test_the_largest_environment_arrives(served: WorkerHome) -> None:
     variables = {f"V{n}": "x" * 99_000 for n in range(MAX_ENV_BYTES // 100_000)}
     job = served.run("printf %s $V0$V9 | wc -c", env=variables)
     assert int(served.stdout(job.id)) == 198_000

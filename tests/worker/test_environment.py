@@ -13,18 +13,18 @@ import pytest
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.testing import wait_until
-from tests.worker.systems import both_systems, both_systems_served
-from tests.worker.workshop import Workshop
+from tests.support.systems import both_systems, both_systems_served
+from tests.support.worker_home import WorkerHome
 
 
-def text(served: Workshop, command: str | list[str], **fields: Any) -> str:
+def text(served: WorkerHome, command: str | list[str], **fields: Any) -> str:
     job = served.run(command, **fields)
     assert job.state == states.COMPLETED, job.last_error
     return served.stdout(job.id).decode()
 
 
 @both_systems_served
-def test_a_job_knows_its_id_attempt_and_queue(served: Workshop) -> None:
+def test_a_job_knows_its_id_attempt_and_queue(served: WorkerHome) -> None:
     line = 'echo "$QUEUECTL_JOB_ID $QUEUECTL_ATTEMPT $QUEUECTL_QUEUE"; test "$QUEUECTL_ATTEMPT" = 2'
     job = served.run(line, id="known", queue="mail", max_retries=1)
     assert job.state == states.COMPLETED
@@ -32,47 +32,47 @@ def test_a_job_knows_its_id_attempt_and_queue(served: Workshop) -> None:
 
 
 @both_systems_served
-def test_a_job_carries_the_token_of_its_claim(served: Workshop) -> None:
+def test_a_job_carries_the_token_of_its_claim(served: WorkerHome) -> None:
     job = served.run("echo $QUEUECTL_ATTEMPT_TOKEN")
     attempt = served.attempt(job.id)
     assert served.stdout(job.id).decode().strip() == f"{attempt.claim}.{job.seq}"
 
 
 @both_systems_served
-def test_given_variables_are_set_and_win(served: Workshop) -> None:
+def test_given_variables_are_set_and_win(served: WorkerHome) -> None:
     assert text(served, 'echo "$COLOUR $PATH"', env={"COLOUR": "dark blue", "PATH": "/bin"}) == (
         "dark blue /bin\n"
     )
 
 
 @both_systems_served
-def test_nothing_of_the_enqueuers_environment_is_taken(served: Workshop) -> None:
+def test_nothing_of_the_enqueuers_environment_is_taken(served: WorkerHome) -> None:
     served.ok("enqueue", "--id", "secretive", "--command", "env", env={"SECRET_OF_MINE": "42"})
     served.ended("secretive")
     assert b"SECRET_OF_MINE" not in served.stdout("secretive")
 
 
 @both_systems_served
-def test_queuectl_in_a_job_means_the_same_store(served: Workshop) -> None:
-    assert text(served, "echo $QUEUECTL_DB").strip() == str(served.home / "queue.db")
+def test_queuectl_in_a_job_means_the_same_store(served: WorkerHome) -> None:
+    assert text(served, "echo $QUEUECTL_DB").strip() == str(served.path / "queue.db")
 
 
 @both_systems_served
-def test_a_job_runs_in_its_directory_and_pwd_says_so(served: Workshop, tmp_path: Path) -> None:
+def test_a_job_runs_in_its_directory_and_pwd_says_so(served: WorkerHome, tmp_path: Path) -> None:
     place = tmp_path / "a place with blanks"
     place.mkdir()
     assert text(served, "pwd; echo $PWD; pwd -P", cwd=str(place)) == f"{place}\n{place}\n{place}\n"
 
 
 @both_systems_served
-def test_a_job_enqueued_on_the_command_line_runs_where_that_was(served: Workshop) -> None:
+def test_a_job_enqueued_on_the_command_line_runs_where_that_was(served: WorkerHome) -> None:
     served.ok("enqueue", "--id", "here", "--command", "pwd")
     served.ended("here")
     assert served.stdout("here").decode() == f"{served.work}\n"
 
 
 @both_systems_served
-def test_a_directory_made_anew_is_the_new_one(served: Workshop, tmp_path: Path) -> None:
+def test_a_directory_made_anew_is_the_new_one(served: WorkerHome, tmp_path: Path) -> None:
     place = tmp_path / "remade"
     place.mkdir()
     text(served, "touch first", cwd=str(place))
@@ -83,7 +83,7 @@ def test_a_directory_made_anew_is_the_new_one(served: Workshop, tmp_path: Path) 
 
 
 @both_systems_served
-def test_a_directory_that_is_gone_is_missed_even_by_who_was_there(served: Workshop, tmp_path: Path) -> None:
+def test_a_directory_that_is_gone_is_missed_even_by_who_was_there(served: WorkerHome, tmp_path: Path) -> None:
     place = tmp_path / "removed"
     place.mkdir()
     text(served, "true", cwd=str(place))
@@ -92,7 +92,7 @@ def test_a_directory_that_is_gone_is_missed_even_by_who_was_there(served: Worksh
 
 
 @both_systems_served
-def test_a_link_is_followed_at_every_start(served: Workshop, tmp_path: Path) -> None:
+def test_a_link_is_followed_at_every_start(served: WorkerHome, tmp_path: Path) -> None:
     link = tmp_path / "current"
     for release in ("one", "two"):
         (tmp_path / release).mkdir()
@@ -103,45 +103,45 @@ def test_a_link_is_followed_at_every_start(served: Workshop, tmp_path: Path) -> 
 
 
 @both_systems_served
-def test_an_idle_worker_keeps_no_directory_busy(served: Workshop, tmp_path: Path) -> None:
+def test_an_idle_worker_keeps_no_directory_busy(served: WorkerHome, tmp_path: Path) -> None:
     text(served, "true", cwd=str(tmp_path))
     at = Path(f"/proc/{served.worker().pid}/cwd")
     wait_until(lambda: os.readlink(at) != str(tmp_path), what="the worker to leave the directory")
 
 
 @both_systems_served
-def test_standard_input_is_at_its_end(served: Workshop) -> None:
+def test_standard_input_is_at_its_end(served: WorkerHome) -> None:
     assert text(served, "cat; read x || echo end") == "end\n"
 
 
 @both_systems_served
-def test_only_the_three_standard_descriptors_are_open(served: Workshop) -> None:
+def test_only_the_three_standard_descriptors_are_open(served: WorkerHome) -> None:
     # The fourth is that of ls itself, for the listing.
     assert text(served, "ls /proc/self/fd").split() == ["0", "1", "2", "3"]
 
 
 @both_systems
-def test_descriptors_that_the_worker_was_started_with_stay_its_own(site: Workshop) -> None:
+def test_descriptors_that_the_worker_was_started_with_stay_its_own(home: WorkerHome) -> None:
     reading, writing = os.pipe()
     try:
-        site.serve(pass_fds=[writing])
-        assert text(site, "ls /proc/self/fd").split() == ["0", "1", "2", "3"]
+        home.serve(pass_fds=[writing])
+        assert text(home, "ls /proc/self/fd").split() == ["0", "1", "2", "3"]
     finally:
         os.close(reading)
         os.close(writing)
 
 
 @both_systems
-def test_a_worker_without_standard_descriptors_serves_as_well(site: Workshop) -> None:
-    site.serve(prefix=["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"])
-    job = site.run("cat; echo out; echo err >&2; ls /proc/self/fd")
+def test_a_worker_without_standard_descriptors_serves_as_well(home: WorkerHome) -> None:
+    home.serve(prefix=["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"])
+    job = home.run("cat; echo out; echo err >&2; ls /proc/self/fd")
     assert job.state == states.COMPLETED, job.last_error
-    assert site.stdout(job.id).split() == [b"out", b"0", b"1", b"2", b"3"]
-    assert site.stderr(job.id) == b"err\n"
+    assert home.stdout(job.id).split() == [b"out", b"0", b"1", b"2", b"3"]
+    assert home.stderr(job.id) == b"err\n"
 
 
 @both_systems_served
-def test_a_reader_that_stops_ends_its_writer(served: Workshop) -> None:
+def test_a_reader_that_stops_ends_its_writer(served: WorkerHome) -> None:
     assert text(served, "yes | head -1", timeout=20) == "y\n"
 
 
@@ -162,9 +162,9 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 
 @both_systems
-def test_no_signal_is_ignored_or_blocked(site: Workshop) -> None:
-    process = site.serve(prefix=[sys.executable, "-c", CARELESS])
-    status = text(site, ["cat", "/proc/self/status"])  # a shell would change the mask itself
+def test_no_signal_is_ignored_or_blocked(home: WorkerHome) -> None:
+    process = home.serve(prefix=[sys.executable, "-c", CARELESS])
+    status = text(home, ["cat", "/proc/self/status"])  # a shell would change the mask itself
     assert _ignored(status) == set()
     blocked = next(line.split()[1] for line in status.splitlines() if line.startswith("SigBlk"))
     assert int(blocked, 16) == 0
@@ -173,13 +173,13 @@ def test_no_signal_is_ignored_or_blocked(site: Workshop) -> None:
 
 
 @both_systems_served
-def test_a_job_leads_a_process_group_of_its_own(served: Workshop) -> None:
+def test_a_job_leads_a_process_group_of_its_own(served: WorkerHome) -> None:
     pid, group = text(served, "echo $$; ps -o pgid= -p $$ || cut -d' ' -f5 /proc/$$/stat").split()
     assert pid == group
     assert int(group) != os.getpgid(served.worker().pid)
 
 
 @pytest.mark.parametrize("mask", [0o027, 0o002])
-def test_the_workers_umask_is_the_jobs(site: Workshop, mask: int) -> None:
-    site.serve(prefix=["sh", "-c", f'umask {mask:o}; exec "$@"', "sh"])
-    assert int(text(site, "umask"), 8) == mask
+def test_the_workers_umask_is_the_jobs(home: WorkerHome, mask: int) -> None:
+    home.serve(prefix=["sh", "-c", f'umask {mask:o}; exec "$@"', "sh"])
+    assert int(text(home, "umask"), 8) == mask

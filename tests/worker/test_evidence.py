@@ -9,8 +9,8 @@ import pytest
 from queuectl.core import outcome as kinds
 from queuectl.core.outcome import NO_MEMORY
 from queuectl.worker.evidence import KernelKills, add_evidence
-from tests.samples import claimed_job, ended
-from tests.worker.workshop import Workshop
+from tests.support.jobs import claimed_job, ended
+from tests.support.worker_home import WorkerHome
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_where_nothing_is_counted_nothing_is_said(counter: Path) -> None:
     assert death(kernel, signal=9) == "killed by SIGKILL"
 
 
-def test_the_path_in_which_a_command_was_not_found_is_kept(served: Workshop) -> None:
+def test_the_path_in_which_a_command_was_not_found_is_kept(served: WorkerHome) -> None:
     job = served.run("no-such-program", env={"PATH": "/nowhere/bin:/nowhere"})
     assert str(job.last_error).endswith("not found (PATH=/nowhere/bin:/nowhere)")
     assert "PATH=" not in str(served.run("./no-such-program").last_error)

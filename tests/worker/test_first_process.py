@@ -11,8 +11,8 @@ import pytest
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.testing import wait_until
+from tests.support.worker_home import WorkerHome
 from tests.worker.test_reused_pids import SPACE, refusal
-from tests.worker.workshop import Workshop
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("QUEUECTL_PORTABLE") == "1", reason="containers are Linux' own"
@@ -44,35 +44,35 @@ def space() -> list[str]:
 
 
 def test_a_worker_as_process_1_drains_and_buries_what_jobs_leave_behind(
-    site: Workshop, space: list[str]
+    home: WorkerHome, space: list[str]
 ) -> None:
-    outer = site.serve(prefix=space)
+    outer = home.serve(prefix=space)
     (first,) = children(outer.pid)
-    assert site.worker().pid == 1
-    id = site.enqueue(
+    assert home.worker().pid == 1
+    id = home.enqueue(
         "(setsid sh -c 'sleep 0.2; touch gone' &); echo up; while ! test -e go; do sleep 0.02; done"
     )
-    site.running(id)
-    wait_until((site.work / "gone").exists, what="the orphan to end")
+    home.running(id)
+    wait_until((home.work / "gone").exists, what="the orphan to end")
     wait_until(lambda: not dead(children(first)), what="the orphan to be buried")
     os.kill(first, signal.SIGTERM)
-    wait_until(lambda: "is stopping (drain)" in site.log)
-    (site.work / "go").touch()
+    wait_until(lambda: "is stopping (drain)" in home.log)
+    (home.work / "go").touch()
     assert outer.wait(20) == 0
-    assert (site.job(id).state, site.job(id).attempts) == (states.COMPLETED, 1)
+    assert (home.job(id).state, home.job(id).attempts) == (states.COMPLETED, 1)
 
 
 def test_a_supervisor_as_process_1_buries_the_orphans_of_a_killed_worker(
-    site: Workshop, space: list[str]
+    home: WorkerHome, space: list[str]
 ) -> None:
-    outer = site.serve(count=2, prefix=space)
+    outer = home.serve(count=2, prefix=space)
     (first,) = children(outer.pid)
-    id = site.enqueue('echo up; test "$QUEUECTL_ATTEMPT" -gt 1 || exec sleep 300')
-    site.running(id)
+    id = home.enqueue('echo up; test "$QUEUECTL_ATTEMPT" -gt 1 || exec sleep 300')
+    home.running(id)
     (victim,) = (worker for worker in children(first) if children(worker))
     os.kill(victim, signal.SIGKILL)
-    assert site.ended(id).state == states.COMPLETED
-    assert [attempt.outcome for attempt in site.attempts(id)] == [kinds.LOST, kinds.SUCCEEDED]
+    assert home.ended(id).state == states.COMPLETED
+    assert [attempt.outcome for attempt in home.attempts(id)] == [kinds.LOST, kinds.SUCCEEDED]
     wait_until(lambda: len(children(first)) == 2, what="only workers to be left")
     os.kill(first, signal.SIGTERM)
     assert outer.wait(20) == 0

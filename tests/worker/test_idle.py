@@ -12,15 +12,16 @@ import pytest
 
 from queuectl.core import states
 from queuectl.testing import wait_until
-from tests.worker.workshop import Workshop, cpu_seconds, elapsed, switches
+from tests.support.processes import cpu_seconds, elapsed, switches
+from tests.support.worker_home import WorkerHome
 
 SECONDS = 3
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is missing")
-def test_an_idle_worker_makes_few_system_calls(site: Workshop, tmp_path: Path) -> None:
-    process = site.serve("--concurrency", "4")
-    site.ended(*[site.enqueue("true") for _ in range(20)])
+def test_an_idle_worker_makes_few_system_calls(home: WorkerHome, tmp_path: Path) -> None:
+    process = home.serve("--concurrency", "4")
+    home.ended(*[home.enqueue("true") for _ in range(20)])
     counts = tmp_path / "counts"
     trace = subprocess.Popen(["strace", "-f", "-c", "-p", str(process.pid), "-o", str(counts)])
     took = elapsed()
@@ -35,66 +36,66 @@ def test_an_idle_worker_makes_few_system_calls(site: Workshop, tmp_path: Path) -
     assert total < 60 * SECONDS, counts.read_text()
 
 
-def test_an_idle_worker_uses_no_processor(site: Workshop) -> None:
-    process = site.serve()
-    site.run("true")
+def test_an_idle_worker_uses_no_processor(home: WorkerHome) -> None:
+    process = home.serve()
+    home.run("true")
     took, before, naps = elapsed(), cpu_seconds(process.pid), switches(process.pid)
     wait_until(lambda: took() > SECONDS)
     assert cpu_seconds(process.pid) - before <= 0.05
     assert switches(process.pid) - naps < 20 * SECONDS
 
 
-def test_a_job_on_an_idle_queue_starts_at_once(site: Workshop) -> None:
-    site.config(poll_interval="1h")  # so that only the doorbell can be the reason
-    site.serve()
-    site.run("true")
+def test_a_job_on_an_idle_queue_starts_at_once(home: WorkerHome) -> None:
+    home.config(poll_interval="1h")  # so that only the doorbell can be the reason
+    home.serve()
+    home.run("true")
     waits = []
     for _ in range(10):
         took = elapsed()
-        site.run("true")
+        home.run("true")
         waits.append(took())
     assert sorted(waits)[5] < 0.2
     took = elapsed()
-    site.ok("enqueue", "--id", "rung", "--command", "true")
-    site.ended("rung")
+    home.ok("enqueue", "--id", "rung", "--command", "true")
+    home.ended("rung")
     assert took() < 5
 
 
-def test_a_job_that_nobody_rang_for_is_found(site: Workshop) -> None:
-    site.config(poll_interval="200ms")
-    site.serve()
-    site.run("true")
-    id = site.enqueue("true", delay="1h")
-    stranger = apsw.Connection(str(site.home / "queue.db"))
+def test_a_job_that_nobody_rang_for_is_found(home: WorkerHome) -> None:
+    home.config(poll_interval="200ms")
+    home.serve()
+    home.run("true")
+    id = home.enqueue("true", delay="1h")
+    stranger = apsw.Connection(str(home.path / "queue.db"))
     stranger.set_busy_timeout(5000)
     stranger.execute("UPDATE jobs SET state = 'pending', run_at = 0 WHERE id = ?", (id,))
     stranger.close()
-    assert site.ended(id).state == states.COMPLETED
+    assert home.ended(id).state == states.COMPLETED
 
 
-def test_a_job_starts_when_its_time_has_come(site: Workshop) -> None:
-    site.config(poll_interval="1h")
-    site.serve()
-    site.run("true")
-    id = site.enqueue("true", delay="700ms")
-    job = site.ended(id)
+def test_a_job_starts_when_its_time_has_come(home: WorkerHome) -> None:
+    home.config(poll_interval="1h")
+    home.serve()
+    home.run("true")
+    id = home.enqueue("true", delay="700ms")
+    job = home.ended(id)
     assert job.started_at is not None
     assert 0 <= job.started_at - job.run_at < 500
 
 
-def test_a_retry_starts_when_its_time_has_come(site: Workshop) -> None:
-    site.config(poll_interval="1h")
-    site.serve()
-    job = site.run("test $QUEUECTL_ATTEMPT = 2", max_retries=1, retry_delay="500ms", backoff_strategy="fixed")
+def test_a_retry_starts_when_its_time_has_come(home: WorkerHome) -> None:
+    home.config(poll_interval="1h")
+    home.serve()
+    job = home.run("test $QUEUECTL_ATTEMPT = 2", max_retries=1, retry_delay="500ms", backoff_strategy="fixed")
     assert job.state == states.COMPLETED
-    first, second = site.attempts(job.id)
+    first, second = home.attempts(job.id)
     assert second.started_at is not None
     assert 500 <= second.started_at - first.finished_at < 1000
 
 
-def test_only_the_named_queues_are_served(site: Workshop) -> None:
-    site.serve("--queue", "mail,web")
-    other = site.enqueue("true", queue="other")
-    assert site.run("true", queue="web").state == states.COMPLETED
-    assert site.run("true", queue="mail").state == states.COMPLETED
-    assert site.job(other).state == states.PENDING
+def test_only_the_named_queues_are_served(home: WorkerHome) -> None:
+    home.serve("--queue", "mail,web")
+    other = home.enqueue("true", queue="other")
+    assert home.run("true", queue="web").state == states.COMPLETED
+    assert home.run("true", queue="mail").state == states.COMPLETED
+    assert home.job(other).state == states.PENDING

@@ -10,30 +10,31 @@ import pytest
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.testing import wait_until
-from tests.worker.systems import both_systems
-from tests.worker.workshop import Workshop, alive, descriptors, elapsed
+from tests.support.processes import alive, descriptors, elapsed
+from tests.support.systems import both_systems
+from tests.support.worker_home import WorkerHome
 
 HANGS_ONCE = 'echo up; test "$QUEUECTL_ATTEMPT" -gt 1 || sleep 60'
 
 
 @pytest.fixture
-def short(site: Workshop) -> Workshop:
+def short(home: WorkerHome) -> WorkerHome:
     """A lease of two seconds, of which the last one is for ending commands."""
-    site.config(worker_heartbeat_interval="100ms", kill_grace="100ms")
-    site.config(worker_lease="2s")
-    return site
+    home.config(worker_heartbeat_interval="100ms", kill_grace="100ms")
+    home.config(worker_lease="2s")
+    return home
 
 
 @both_systems
-def test_a_long_job_outlives_many_leases(site: Workshop) -> None:
-    site.config(worker_heartbeat_interval="100ms")
-    site.config(worker_lease="2s")  # a busy machine lets nobody in for a second
-    site.serve(count=2)
-    job = site.run("sleep 4.5")
+def test_a_long_job_outlives_many_leases(home: WorkerHome) -> None:
+    home.config(worker_heartbeat_interval="100ms")
+    home.config(worker_lease="2s")  # a busy machine lets nobody in for a second
+    home.serve(count=2)
+    job = home.run("sleep 4.5")
     assert (job.state, job.attempts) == (states.COMPLETED, 1)
 
 
-def test_a_worker_that_cannot_renew_ends_its_commands_before_its_lease(short: Workshop) -> None:
+def test_a_worker_that_cannot_renew_ends_its_commands_before_its_lease(short: WorkerHome) -> None:
     process = short.serve()
     id = short.enqueue(HANGS_ONCE)
     short.running(id)
@@ -50,7 +51,7 @@ def test_a_worker_that_cannot_renew_ends_its_commands_before_its_lease(short: Wo
     assert process.poll() is None
 
 
-def test_commands_end_in_time_though_a_result_waits_for_the_store(short: Workshop) -> None:
+def test_commands_end_in_time_though_a_result_waits_for_the_store(short: WorkerHome) -> None:
     """The same, while the worker tries to store the result of another job."""
     short.serve("--concurrency", "2")
     id = short.enqueue(HANGS_ONCE)
@@ -68,7 +69,7 @@ def test_commands_end_in_time_though_a_result_waits_for_the_store(short: Worksho
     assert [attempt.outcome for attempt in short.attempts(id)] == [kinds.LOST, kinds.SUCCEEDED]
 
 
-def test_a_deaf_command_is_gone_before_the_lease_too(short: Workshop) -> None:
+def test_a_deaf_command_is_gone_before_the_lease_too(short: WorkerHome) -> None:
     short.serve()
     id = short.enqueue("trap '' TERM; echo up; while test $QUEUECTL_ATTEMPT = 1; do sleep 0.05; done")
     short.running(id)
@@ -80,7 +81,7 @@ def test_a_deaf_command_is_gone_before_the_lease_too(short: Workshop) -> None:
     assert short.log.count("it ends its commands") == 1
 
 
-def test_nothing_is_burnt_when_the_store_comes_back(short: Workshop) -> None:
+def test_nothing_is_burnt_when_the_store_comes_back(short: WorkerHome) -> None:
     """What is claimed before the heart has renewed the lease must not be ended for the old one."""
     short.serve("--concurrency", "4")
     id = short.enqueue(HANGS_ONCE)
@@ -94,68 +95,68 @@ def test_nothing_is_burnt_when_the_store_comes_back(short: Workshop) -> None:
     assert short.job(id).attempts == 2
 
 
-def test_a_worker_declared_dead_ends_its_commands_and_comes_back_as_another(site: Workshop) -> None:
-    site.config(worker_heartbeat_interval="100ms")
-    process = site.serve("--concurrency", "3")
-    ids = [site.enqueue("yes | head -c 50000; " + HANGS_ONCE) for _ in range(3)]
+def test_a_worker_declared_dead_ends_its_commands_and_comes_back_as_another(home: WorkerHome) -> None:
+    home.config(worker_heartbeat_interval="100ms")
+    process = home.serve("--concurrency", "3")
+    ids = [home.enqueue("yes | head -c 50000; " + HANGS_ONCE) for _ in range(3)]
     for id in ids:
-        site.running(id)
-    old = site.worker()
-    pids = set(site.job_processes())
+        home.running(id)
+    old = home.worker()
+    pids = set(home.job_processes())
     before = descriptors(process.pid)
-    wait_until(lambda: site.jobs.store.bury(site.worker()), what="the worker to be buried")
-    site.ended(*ids)
+    wait_until(lambda: home.jobs.store.bury(home.worker()), what="the worker to be buried")
+    home.ended(*ids)
     assert not any(alive(pid) for pid in pids)
-    new = site.worker()
+    new = home.worker()
     assert new.id != old.id
     assert new.pid == old.pid == process.pid
     for id in ids:
-        assert [attempt.outcome for attempt in site.attempts(id)] == [kinds.LOST, kinds.SUCCEEDED]
+        assert [attempt.outcome for attempt in home.attempts(id)] == [kinds.LOST, kinds.SUCCEEDED]
     wait_until(lambda: descriptors(process.pid) <= before - 9, what="pipes and logs to be closed")
-    names = [name for name in os.listdir(site.home / "run") if not name.startswith("retry-")]
+    names = [name for name in os.listdir(home.path / "run") if not name.startswith("retry-")]
     assert sorted(names) == sorted([new.id + ".bell", new.id + ".ledger"])
 
 
-def test_a_dead_worker_cannot_claim(site: Workshop) -> None:
-    site.config(worker_heartbeat_interval="10s")
-    site.serve()
-    site.run("true")
-    old = site.worker().id
-    wait_until(lambda: site.jobs.store.bury(site.worker()))
-    job = site.run("true")  # the claim is refused, so it learns of its death and registers anew
+def test_a_dead_worker_cannot_claim(home: WorkerHome) -> None:
+    home.config(worker_heartbeat_interval="10s")
+    home.serve()
+    home.run("true")
+    old = home.worker().id
+    wait_until(lambda: home.jobs.store.bury(home.worker()))
+    job = home.run("true")  # the claim is refused, so it learns of its death and registers anew
     assert (job.state, job.attempts, job.lost) == (states.COMPLETED, 1, 0)
-    assert site.attempt(job.id).worker_id not in (None, old)
+    assert home.attempt(job.id).worker_id not in (None, old)
 
 
-def test_a_pause_shorter_than_the_lease_is_nothing(site: Workshop) -> None:
-    site.config(worker_heartbeat_interval="200ms")
-    site.config(worker_lease="3s")
-    process = site.serve()
-    other = site.serve()
-    id = site.enqueue("echo up; sleep 1")
-    job = site.running(id)
-    pid = next(worker.pid for worker in site.registered() if worker.id == job.worker_id)
+def test_a_pause_shorter_than_the_lease_is_nothing(home: WorkerHome) -> None:
+    home.config(worker_heartbeat_interval="200ms")
+    home.config(worker_lease="3s")
+    process = home.serve()
+    other = home.serve()
+    id = home.enqueue("echo up; sleep 1")
+    job = home.running(id)
+    pid = next(worker.pid for worker in home.registered() if worker.id == job.worker_id)
     took = elapsed()
-    site.freeze(pid)
+    home.freeze(pid)
     wait_until(lambda: took() > 1.2)
     os.kill(pid, signal.SIGCONT)
-    job = site.ended(id)
+    job = home.ended(id)
     assert (job.state, job.attempts) == (states.COMPLETED, 1)
     assert process.poll() is None
     assert other.poll() is None
 
 
-def test_a_worker_that_comes_back_waits_for_the_store(site: Workshop) -> None:
+def test_a_worker_that_comes_back_waits_for_the_store(home: WorkerHome) -> None:
     """It was declared dead and wants to register anew, but somebody holds the store."""
-    site.config(worker_heartbeat_interval="100ms")
+    home.config(worker_heartbeat_interval="100ms")
     stand_still = {"QUEUECTL_ENABLE_FAILPOINTS": "1", "QUEUECTL_FAILPOINT": "run.exited=sleep:0.3"}
-    process = site.serve(env=stand_still)
-    id = site.enqueue(HANGS_ONCE)
-    site.running(id)
-    wait_until(lambda: site.jobs.store.bury(site.worker()))
-    wait_until(lambda: "was declared dead" in site.log)
+    process = home.serve(env=stand_still)
+    id = home.enqueue(HANGS_ONCE)
+    home.running(id)
+    wait_until(lambda: home.jobs.store.bury(home.worker()))
+    wait_until(lambda: "was declared dead" in home.log)
     took = elapsed()
-    with site.locked():
+    with home.locked():
         wait_until(lambda: took() > 1.5)
-    assert process.poll() is None, site.log
-    assert site.ended(id).state == states.COMPLETED
+    assert process.poll() is None, home.log
+    assert home.ended(id).state == states.COMPLETED

@@ -19,8 +19,9 @@ from queuectl.core import states
 from queuectl.testing import wait_until
 from queuectl.worker import cgroups
 from queuectl.worker.limits import NAMES, processes_bind
-from tests.worker.systems import both_systems, both_systems_served
-from tests.worker.workshop import Workshop, kill
+from tests.support.processes import kill
+from tests.support.systems import both_systems, both_systems_served
+from tests.support.worker_home import WorkerHome
 
 MB = 1024 * 1024
 STRANGER = 61_234  # a user with no other process
@@ -47,7 +48,7 @@ print("NICE", os.getpriority(os.PRIO_PROCESS, 0))
 
 
 @both_systems_served
-def test_limits_are_those_that_the_job_has(served: Workshop) -> None:
+def test_limits_are_those_that_the_job_has(served: WorkerHome) -> None:
     job = served.run(python(SHOW), memory="1G", cpu_time="90s", files=100, nice=7)
     assert job.state == states.COMPLETED, job.last_error
     found = dict(line.split(" ", 1) for line in served.stdout(job.id).decode().splitlines())
@@ -59,7 +60,7 @@ def test_limits_are_those_that_the_job_has(served: Workshop) -> None:
 
 
 @both_systems_served
-def test_a_job_without_limits_has_those_of_its_worker(served: Workshop) -> None:
+def test_a_job_without_limits_has_those_of_its_worker(served: WorkerHome) -> None:
     job = served.run(python(SHOW), ok_codes="3")
     lines = served.stdout(job.id).decode()
     for name in ("AS", "CPU", "NOFILE"):
@@ -69,7 +70,7 @@ def test_a_job_without_limits_has_those_of_its_worker(served: Workshop) -> None:
 
 
 @both_systems_served
-def test_whoever_takes_more_memory_fails_and_is_told_the_limit(served: Workshop) -> None:
+def test_whoever_takes_more_memory_fails_and_is_told_the_limit(served: WorkerHome) -> None:
     job = served.run(python("bytearray(600_000_000); print('too much')"), memory="256M")
     assert (job.state, served.stdout(job.id)) == (states.DEAD, b"")
     if has_cgroup("memory"):
@@ -79,19 +80,19 @@ def test_whoever_takes_more_memory_fails_and_is_told_the_limit(served: Workshop)
 
 
 @both_systems_served
-def test_whoever_needs_less_memory_does_not_notice(served: Workshop) -> None:
+def test_whoever_needs_less_memory_does_not_notice(served: WorkerHome) -> None:
     job = served.run(python("bytearray(50_000_000); print('enough')"), memory="256M")
     assert (job.state, served.stdout(job.id)) == (states.COMPLETED, b"enough\n")
 
 
-def test_a_failure_of_another_kind_is_not_blamed_on_the_limits(served: Workshop) -> None:
+def test_a_failure_of_another_kind_is_not_blamed_on_the_limits(served: WorkerHome) -> None:
     job = served.run("echo wrong >&2; exit 4", memory="1G", files=50, cpu_time="1h")
     assert job.last_error == "exit code 4: wrong"
 
 
 @pytest.mark.skipif(has_cgroup("memory"), reason="memory is limited by cgroups here")
 @pytest.mark.parametrize("memory", ["4K", "1M"])
-def test_too_little_memory_to_start_at_all_is_told_as_such(served: Workshop, memory: str) -> None:
+def test_too_little_memory_to_start_at_all_is_told_as_such(served: WorkerHome, memory: str) -> None:
     job = served.run("true", memory=memory, env={"LARGE": "x" * 100_000})
     assert job.state == states.DEAD
     assert job.last_error is not None
@@ -99,7 +100,7 @@ def test_too_little_memory_to_start_at_all_is_told_as_such(served: Workshop, mem
 
 
 @both_systems_served
-def test_less_memory_than_applying_it_takes_is_no_obstacle(served: Workshop) -> None:
+def test_less_memory_than_applying_it_takes_is_no_obstacle(served: WorkerHome) -> None:
     job = served.run("echo small", memory="8M", env={"LARGE": "x" * 100_000})
     assert (job.state, served.stdout(job.id)) == (states.COMPLETED, b"small\n"), job.last_error
 
@@ -108,21 +109,21 @@ BURN = "while True: pass"
 
 
 @both_systems_served
-def test_used_up_processor_time_is_told(served: Workshop) -> None:
+def test_used_up_processor_time_is_told(served: WorkerHome) -> None:
     job = served.run(python(BURN), cpu_time="1s", timeout="60s")
     assert (job.state, job.signal) == (states.DEAD, int(signal.SIGXCPU))
     assert job.last_error == "used up its 1s of processor time"
     assert served.attempt(job.id).outcome == kinds.FAILED
 
 
-def test_also_if_the_shell_has_seen_it(served: Workshop) -> None:
+def test_also_if_the_shell_has_seen_it(served: WorkerHome) -> None:
     line = f"{sys.executable} -I -S -c '{BURN}'; exit $?"
     job = served.run(line, cpu_time="1s", timeout="60s")
     assert job.exit_code == 128 + signal.SIGXCPU
     assert job.last_error == "used up its 1s of processor time"
 
 
-def test_whoever_does_not_heed_the_signal_is_killed(served: Workshop) -> None:
+def test_whoever_does_not_heed_the_signal_is_killed(served: WorkerHome) -> None:
     code = f"import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)\n{BURN}"
     job = served.run(python(code), cpu_time="1s", timeout="60s")
     assert job.signal == signal.SIGKILL
@@ -130,7 +131,7 @@ def test_whoever_does_not_heed_the_signal_is_killed(served: Workshop) -> None:
 
 
 @both_systems_served
-def test_no_more_files_can_be_opened(served: Workshop) -> None:
+def test_no_more_files_can_be_opened(served: WorkerHome) -> None:
     code = "opened = []\nwhile True: opened.append(open('/dev/null')); print(len(opened), flush=True)"
     job = served.run(python(code), files=20)
     assert served.stdout(job.id).split()[-1] == b"17"  # and the three standard ones
@@ -139,26 +140,26 @@ def test_no_more_files_can_be_opened(served: Workshop) -> None:
     assert job.last_error.endswith("(while limited to 20 open files)")
 
 
-def test_more_files_than_the_worker_may_have_are_an_error(site: Workshop) -> None:
+def test_more_files_than_the_worker_may_have_are_an_error(home: WorkerHome) -> None:
     # Whoever may exceed its limits is no test of this.
-    site.serve(prefix=["sh", "-c", 'ulimit -n 512; exec "$@"', "sh"])
-    job = site.run("echo ran", files=1000)
-    if site.attempt(job.id).outcome == kinds.SUCCEEDED:
+    home.serve(prefix=["sh", "-c", 'ulimit -n 512; exec "$@"', "sh"])
+    job = home.run("echo ran", files=1000)
+    if home.attempt(job.id).outcome == kinds.SUCCEEDED:
         pytest.skip("this user may exceed its limits")
-    assert site.attempt(job.id).outcome == kinds.SPAWN_ERROR
-    assert (job.exit_code, site.stdout(job.id)) == (None, b"")
+    assert home.attempt(job.id).outcome == kinds.SPAWN_ERROR
+    assert (job.exit_code, home.stdout(job.id)) == (None, b"")
     assert job.last_error is not None
     assert job.last_error.startswith("cannot apply the limit files=1000: ")
     assert "512" in job.last_error
 
 
-def test_a_tighter_limit_of_the_worker_stays(site: Workshop) -> None:
-    site.serve(prefix=["sh", "-c", 'ulimit -t 50; exec "$@"', "sh"])
-    job = site.run(python(SHOW), cpu_time="1h")
-    assert b"CPU 50 50\n" in site.stdout(job.id), job.last_error
+def test_a_tighter_limit_of_the_worker_stays(home: WorkerHome) -> None:
+    home.serve(prefix=["sh", "-c", 'ulimit -t 50; exec "$@"', "sh"])
+    job = home.run(python(SHOW), cpu_time="1h")
+    assert b"CPU 50 50\n" in home.stdout(job.id), job.last_error
 
 
-def test_what_the_kernel_does_not_enforce_is_an_error(served: Workshop) -> None:
+def test_what_the_kernel_does_not_enforce_is_an_error(served: WorkerHome) -> None:
     if has_cgroup("pids") or processes_bind():
         pytest.skip("processes can be limited here")
     job = served.run("echo ran", processes=10, id="uncounted")
@@ -171,10 +172,10 @@ def test_what_the_kernel_does_not_enforce_is_an_error(served: Workshop) -> None:
 
 
 @pytest.fixture
-def common_site() -> Iterator[Workshop]:
-    """A site of a user that the kernel does not exempt."""
+def common_home() -> Iterator[WorkerHome]:
+    """A home of a user that the kernel does not exempt."""
     with tempfile.TemporaryDirectory() as directory:
-        site = Workshop(Path(directory) / "home")
+        home = WorkerHome(Path(directory) / "home")
         prefix: list[str] = []
         if not processes_bind():
             for path in (Path(directory), *Path(directory).rglob("*")):
@@ -182,34 +183,34 @@ def common_site() -> Iterator[Workshop]:
             prefix = ["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups"]
             # Our Python may be where only root can read.
             prefix += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search", "--"]
-        site.serve(prefix=prefix)
-        yield site
-        assert not site.close()
+        home.serve(prefix=prefix)
+        yield home
+        assert not home.close()
 
 
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv, to become another user")
-def test_processes_of_the_user_are_counted_where_there_is_no_cgroup(common_site: Workshop) -> None:
+def test_processes_of_the_user_are_counted_where_there_is_no_cgroup(common_home: WorkerHome) -> None:
     line = "for i in $(seq 40); do sleep 0.1 & echo $i; done; wait"
-    job = common_site.run(line, processes=12)
-    assert job.state == states.DEAD, common_site.log
+    job = common_home.run(line, processes=12)
+    assert job.state == states.DEAD, common_home.log
     assert job.last_error is not None
     assert job.last_error.endswith("(while limited to 12 processes)")
-    assert 0 < len(common_site.stdout(job.id).split()) < 12
-    assert common_site.run("echo 1").state == states.COMPLETED
+    assert 0 < len(common_home.stdout(job.id).split()) < 12
+    assert common_home.run("echo 1").state == states.COMPLETED
     # What a command leaves in the background is not waited for; these end by themselves.
-    wait_until(lambda: not common_site.job_processes(), what="the sleeps to end")
+    wait_until(lambda: not common_home.job_processes(), what="the sleeps to end")
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root, to take a privilege away")
-def test_a_niceness_that_takes_privileges_is_an_error_without_them(site: Workshop) -> None:
-    site.serve(prefix=[sys.executable, "-I", "-c", WITHOUT_CAPABILITIES])
-    job = site.run("echo ran", nice=-5)
-    assert (job.state, site.stdout(job.id)) == (states.DEAD, b"")
-    assert site.attempt(job.id).outcome == kinds.SPAWN_ERROR
+def test_a_niceness_that_takes_privileges_is_an_error_without_them(home: WorkerHome) -> None:
+    home.serve(prefix=[sys.executable, "-I", "-c", WITHOUT_CAPABILITIES])
+    job = home.run("echo ran", nice=-5)
+    assert (job.state, home.stdout(job.id)) == (states.DEAD, b"")
+    assert home.attempt(job.id).outcome == kinds.SPAWN_ERROR
     assert job.last_error == (
         "cannot apply the limit nice=-5: Permission denied (less than the worker's own takes privileges)"
     )
-    assert site.run("echo ran", nice=5).state == states.COMPLETED
+    assert home.run("echo ran", nice=5).state == states.COMPLETED
 
 
 # Root without any capability that survives an exec: PR_SET_SECUREBITS NOROOT, and an empty bounding set.
@@ -229,13 +230,13 @@ GENEROUS = {"memory": "8G", "files": 200, "cpu_time": "1h", "nice": 1}
 
 @both_systems_served
 @pytest.mark.parametrize("code", [1, 3, 75, 126, 127, 255])
-def test_exit_codes_stay_the_commands_own(served: Workshop, code: int) -> None:
+def test_exit_codes_stay_the_commands_own(served: WorkerHome, code: int) -> None:
     job = served.run(f"exit {code}", **GENEROUS)
     assert (job.exit_code, job.last_error) == (code, f"exit code {code}")
 
 
 @both_systems_served
-def test_the_process_is_as_it_would_be_without_limits(served: Workshop) -> None:
+def test_the_process_is_as_it_would_be_without_limits(served: WorkerHome) -> None:
     line = (
         "env | grep -v -e ^QUEUECTL_ -e ^_= | sort; ls /proc/self/fd; pwd; "
         "grep -e SigIgn -e SigBlk /proc/self/status; umask; "
@@ -250,14 +251,14 @@ def test_the_process_is_as_it_would_be_without_limits(served: Workshop) -> None:
 
 
 @both_systems_served
-def test_arguments_come_through_as_they_are(served: Workshop) -> None:
+def test_arguments_come_through_as_they_are(served: WorkerHome) -> None:
     words = ["printf", "%s|", "", " a\nb ", "ü", "-c", "$HOME", ".", ""]
     job = served.run(words, **GENEROUS)
     assert served.stdout(job.id).decode() == "|".join(words[2:]) + "|"
 
 
 @both_systems_served
-def test_a_program_that_is_missing_is_told_as_without_limits(served: Workshop) -> None:
+def test_a_program_that_is_missing_is_told_as_without_limits(served: WorkerHome) -> None:
     job = served.run(["no-such-program"], **GENEROUS)
     attempt = served.attempt(job.id)
     assert (attempt.outcome, attempt.exit_code) == (kinds.SPAWN_ERROR, None)
@@ -265,7 +266,7 @@ def test_a_program_that_is_missing_is_told_as_without_limits(served: Workshop) -
 
 
 @both_systems_served
-def test_so_are_a_missing_directory_and_a_file_that_is_no_program(served: Workshop, tmp_path: Path) -> None:
+def test_so_are_a_missing_directory_and_a_file_that_is_no_program(served: WorkerHome, tmp_path: Path) -> None:
     job = served.run("true", cwd="/nonexistent/place", **GENEROUS)
     assert job.last_error == "cannot enter the directory /nonexistent/place: No such file or directory"
     text = tmp_path / "text"
@@ -279,26 +280,26 @@ def test_so_are_a_missing_directory_and_a_file_that_is_no_program(served: Worksh
 
 
 @both_systems
-def test_a_limited_command_ends_with_its_tree_at_its_timeout(site: Workshop) -> None:
-    site.serve()
-    job = site.run("sleep 300 & setsid sleep 301 & echo up; wait", timeout="500ms", **GENEROUS)
-    assert site.attempt(job.id).outcome == kinds.TIMEOUT
+def test_a_limited_command_ends_with_its_tree_at_its_timeout(home: WorkerHome) -> None:
+    home.serve()
+    job = home.run("sleep 300 & setsid sleep 301 & echo up; wait", timeout="500ms", **GENEROUS)
+    assert home.attempt(job.id).outcome == kinds.TIMEOUT
     assert job.last_error is not None
     assert job.last_error.startswith("timed out")
-    wait_until(lambda: not site.job_processes(), what="its processes to end")
+    wait_until(lambda: not home.job_processes(), what="its processes to end")
 
 
-def test_no_descriptor_is_lost(site: Workshop) -> None:
-    site.serve()
-    site.run("true", **GENEROUS)
-    pid = site.worker().pid
+def test_no_descriptor_is_lost(home: WorkerHome) -> None:
+    home.serve()
+    home.run("true", **GENEROUS)
+    pid = home.worker().pid
     before = sorted(os.listdir(f"/proc/{pid}/fd"))
     for command in ("true", "exit 3", "kill -9 $$"):
-        site.run(command, **GENEROUS)
-    site.run(["no-such-program"], **GENEROUS)
-    site.run("true", cwd="/nonexistent", **GENEROUS)
+        home.run(command, **GENEROUS)
+    home.run(["no-such-program"], **GENEROUS)
+    home.run("true", cwd="/nonexistent", **GENEROUS)
     if not has_cgroup("pids") and not processes_bind():
-        site.run("true", processes=3)
+        home.run("true", processes=3)
     assert sorted(os.listdir(f"/proc/{pid}/fd")) == before
 
 
@@ -308,7 +309,7 @@ def test_no_descriptor_is_lost(site: Workshop) -> None:
 @pytest.mark.skipif(
     not has_cgroup("memory"), reason="NO CGROUP V2 WITH MEMORY FOR US: not tested with a kernel"
 )
-def test_memory_is_counted_over_the_whole_tree(served: Workshop) -> None:
+def test_memory_is_counted_over_the_whole_tree(served: WorkerHome) -> None:
     child = f"{sys.executable} -I -S -c 'b = bytearray(90_000_000); import time; time.sleep(60)'"
     job = served.run(f"{child} & {child} & {child} & wait; echo all", memory="200M", timeout="50s")
     assert job.last_error == "killed: out of memory (limit 200M)"
@@ -316,7 +317,7 @@ def test_memory_is_counted_over_the_whole_tree(served: Workshop) -> None:
 
 
 @pytest.mark.skipif(not has_cgroup("pids"), reason="NO CGROUP V2 WITH PIDS FOR US: not tested with a kernel")
-def test_processes_are_counted_over_the_whole_tree(served: Workshop) -> None:
+def test_processes_are_counted_over_the_whole_tree(served: WorkerHome) -> None:
     job = served.run("for i in 1 2 3 4 5 6 7 8 9; do sleep 60 & echo $i; done", processes=5)
     for pid in served.job_processes():  # what a command leaves behind when it ends by itself may stay
         kill(pid)
@@ -327,12 +328,12 @@ def test_processes_are_counted_over_the_whole_tree(served: Workshop) -> None:
 
 @pytest.mark.parametrize("value", ["NaN", "-1e400", "[]", "1" + "0" * 400, "-21", "true"])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_damaged_limit_takes_no_worker_down(site: Workshop, name: str, value: str) -> None:
+def test_a_damaged_limit_takes_no_worker_down(home: WorkerHome, name: str, value: str) -> None:
     """Nor does the command run without the limit that it should have."""
-    id = site.enqueue("touch ran", max_retries=0)
-    with apsw.Connection(str(site.home / "queue.db")) as db:
+    id = home.enqueue("touch ran", max_retries=0)
+    with apsw.Connection(str(home.path / "queue.db")) as db:
         db.execute("UPDATE jobs SET rules = ? WHERE id = ?", (f'{{"{name}": {value}}}', id))
-    worker = site.serve()
-    job = site.ended(id)
+    worker = home.serve()
+    job = home.ended(id)
     assert worker.poll() is None
-    assert (job.state, job.lost, (site.work / "ran").exists()) == (states.DEAD, 0, False), job.last_error
+    assert (job.state, job.lost, (home.work / "ran").exists()) == (states.DEAD, 0, False), job.last_error

@@ -14,7 +14,8 @@ import pytest
 from queuectl.core import states
 from queuectl.testing import wait_until
 from queuectl.worker import cgroups
-from tests.worker.workshop import Workshop, alive, kill
+from tests.support.processes import alive, kill
+from tests.support.worker_home import WorkerHome
 
 BOTH = frozenset({"memory", "pids"})
 # Leaves its group and its session with each process, and never gives up.
@@ -49,50 +50,50 @@ def population(base: Path) -> int:
     return sum(int((base / group / "pids.current").read_text()) for group in of_jobs(base))
 
 
-def test_out_of_memory_ends_the_command_and_is_told(base: Path, site: Workshop) -> None:
-    process = site.serve()
+def test_out_of_memory_ends_the_command_and_is_told(base: Path, home: WorkerHome) -> None:
+    process = home.serve()
     eater = [sys.executable, "-I", "-S", "-c", "b = bytearray(200_000_000)"]
-    job = site.run(eater, memory="64M")
+    job = home.run(eater, memory="64M")
     assert (job.state, job.signal) == (states.DEAD, 9)
     assert job.last_error == "killed: out of memory (limit 64M)"
     assert process.poll() is None
     assert of_jobs(base) == []
 
 
-def test_a_fork_bomb_is_held_and_ends_as_one(base: Path, site: Workshop) -> None:
-    process = site.serve("--concurrency", "2")
-    id = site.enqueue([sys.executable, "-I", "-S", "-c", BOMB], processes=30)
+def test_a_fork_bomb_is_held_and_ends_as_one(base: Path, home: WorkerHome) -> None:
+    process = home.serve("--concurrency", "2")
+    id = home.enqueue([sys.executable, "-I", "-S", "-c", BOMB], processes=30)
     wait_until(lambda: population(base) == 30, timeout=60, what="the bomb to fill its cgroup")
-    assert site.run("echo on").state == states.COMPLETED  # others have room meanwhile
-    site.jobs.cancel(id)
-    assert site.ended(id, timeout=60).state == states.CANCELLED
-    assert not site.job_processes()
+    assert home.run("echo on").state == states.COMPLETED  # others have room meanwhile
+    home.jobs.cancel(id)
+    assert home.ended(id, timeout=60).state == states.CANCELLED
+    assert not home.job_processes()
     assert process.poll() is None
     wait_until(lambda: of_jobs(base) == [], what="its cgroup to be removed")
 
 
-def test_what_a_command_leaves_behind_stays_in_its_cgroup(base: Path, site: Workshop) -> None:
-    site.serve()
-    job = site.run("sleep 60 & echo $!", processes=5)
+def test_what_a_command_leaves_behind_stays_in_its_cgroup(base: Path, home: WorkerHome) -> None:
+    home.serve()
+    job = home.run("sleep 60 & echo $!", processes=5)
     assert job.state == states.COMPLETED
-    left = int(site.stdout(job.id))
+    left = int(home.stdout(job.id))
     (group,) = of_jobs(base)
     assert str(left) in (base / group / "cgroup.procs").read_text().split()
     kill(left)
     wait_until(lambda: not alive(left))
-    site.run("true", processes=5)
+    home.run("true", processes=5)
     wait_until(lambda: of_jobs(base) == [], what="its cgroup to be removed")
 
 
-def test_cgroups_of_a_worker_that_was_killed_are_removed_by_the_next(base: Path, site: Workshop) -> None:
-    first = site.serve()
-    id = site.enqueue('echo up; test "$QUEUECTL_ATTEMPT" -gt 1 || sleep 60', memory="64M", processes=9)
-    site.running(id)
+def test_cgroups_of_a_worker_that_was_killed_are_removed_by_the_next(base: Path, home: WorkerHome) -> None:
+    first = home.serve()
+    id = home.enqueue('echo up; test "$QUEUECTL_ATTEMPT" -gt 1 || sleep 60', memory="64M", processes=9)
+    home.running(id)
     first.kill()
     first.wait()
     assert len(of_jobs(base)) == 1
-    site.serve()
-    assert site.ended(id).attempts == 2
+    home.serve()
+    assert home.ended(id).attempts == 2
     wait_until(lambda: of_jobs(base) == [], what="both cgroups to be removed")
 
 
@@ -113,11 +114,11 @@ def unit(base: Path) -> Iterator[Path]:
     path.rmdir()
 
 
-def test_a_delegated_unit_is_divided(base: Path, unit: Path, site: Workshop) -> None:
-    process = site.serve(prefix=["sh", "-c", f'echo $$ > {unit}/cgroup.procs && exec "$@"', "sh"])
-    job = site.run("cat /proc/self/cgroup", memory="64M", processes=9)
+def test_a_delegated_unit_is_divided(base: Path, unit: Path, home: WorkerHome) -> None:
+    process = home.serve(prefix=["sh", "-c", f'echo $$ > {unit}/cgroup.procs && exec "$@"', "sh"])
+    job = home.run("cat /proc/self/cgroup", memory="64M", processes=9)
     assert job.state == states.COMPLETED, job.last_error
-    assert f"/{unit.name}/queuectl-job-" in site.stdout(job.id).decode()
+    assert f"/{unit.name}/queuectl-job-" in home.stdout(job.id).decode()
     assert str(process.pid) in (unit / cgroups.WORKERS / "cgroup.procs").read_text().split()
     assert (unit / "cgroup.procs").read_text() == ""
     assert of_jobs(base) == []

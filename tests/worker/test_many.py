@@ -10,7 +10,8 @@ import pytest
 from queuectl.core import states
 from queuectl.queue import JobFilter
 from queuectl.testing import wait_until
-from tests.worker.workshop import Workshop, descriptors, kill, resident_kb
+from tests.support.processes import descriptors, kill, resident_kb
+from tests.support.worker_home import WorkerHome
 
 
 def zombies(parent: int) -> list[int]:
@@ -26,67 +27,67 @@ def zombies(parent: int) -> list[int]:
     return found
 
 
-def settle(site: Workshop) -> None:
-    wait_until(lambda: site.jobs.store.unfinished(JobFilter()) == 0, timeout=60, what="all jobs to end")
+def settle(home: WorkerHome) -> None:
+    wait_until(lambda: home.jobs.store.unfinished(JobFilter()) == 0, timeout=60, what="all jobs to end")
 
 
-def test_two_thousand_jobs_leave_nothing_behind(site: Workshop) -> None:
-    process = site.serve("--concurrency", "2")
-    site.run("true")
+def test_two_thousand_jobs_leave_nothing_behind(home: WorkerHome) -> None:
+    process = home.serve("--concurrency", "2")
+    home.run("true")
     before, memory = descriptors(process.pid), resident_kb(process.pid)
     # Every tenth leaves an orphan that the worker, as subreaper, has to bury.
     lines = ["(sleep 0.01 &)" if n % 10 == 0 else "echo $QUEUECTL_JOB_ID" for n in range(2000)]
-    ids = site.jobs.enqueue_many(lines)
-    settle(site)
-    assert site.jobs.stats().counts[states.COMPLETED] == 2001
-    assert all(site.job(id).attempts == 1 for id in ids)
-    assert site.stdout(ids[1]).decode().strip() == ids[1]
+    ids = home.jobs.enqueue_many(lines)
+    settle(home)
+    assert home.jobs.stats().counts[states.COMPLETED] == 2001
+    assert all(home.job(id).attempts == 1 for id in ids)
+    assert home.stdout(ids[1]).decode().strip() == ids[1]
     wait_until(lambda: not zombies(process.pid), what="zombies to be reaped")
     wait_until(lambda: descriptors(process.pid) <= before, what="descriptors to be closed")
     assert resident_kb(process.pid) - memory < 16 * 1024
-    worker = site.worker().id
-    retries, *files = sorted(os.listdir(site.home / "run"))
-    assert (files, os.listdir(site.home / "run" / retries)) == ([worker + ".bell", worker + ".ledger"], [])
-    assert not list(Path(site.logs_dir).glob("*/*"))
+    worker = home.worker().id
+    retries, *files = sorted(os.listdir(home.path / "run"))
+    assert (files, os.listdir(home.path / "run" / retries)) == ([worker + ".bell", worker + ".ledger"], [])
+    assert not list(Path(home.logs_dir).glob("*/*"))
     process.terminate()
     assert process.wait(20) == 0
-    assert os.listdir(site.home / "run") == []
+    assert os.listdir(home.path / "run") == []
 
 
-def test_every_job_runs_once_and_in_order(site: Workshop) -> None:
-    ids = site.jobs.enqueue_many([{"command": "echo $QUEUECTL_JOB_ID >> order", "cwd": str(site.work)}] * 300)
-    urgent = site.enqueue("echo $QUEUECTL_JOB_ID >> order", priority=1)
-    site.serve()
-    settle(site)
-    assert (site.work / "order").read_text().split() == [urgent, *ids]
+def test_every_job_runs_once_and_in_order(home: WorkerHome) -> None:
+    ids = home.jobs.enqueue_many([{"command": "echo $QUEUECTL_JOB_ID >> order", "cwd": str(home.work)}] * 300)
+    urgent = home.enqueue("echo $QUEUECTL_JOB_ID >> order", priority=1)
+    home.serve()
+    settle(home)
+    assert (home.work / "order").read_text().split() == [urgent, *ids]
 
 
 @pytest.mark.parametrize("slots", [1, 4])
-def test_long_jobs_do_not_keep_others_waiting(site: Workshop, slots: int) -> None:
+def test_long_jobs_do_not_keep_others_waiting(home: WorkerHome, slots: int) -> None:
     """What a worker has claimed ahead goes back when the jobs before it take long."""
-    site.serve("--concurrency", str(slots))
-    site.ended(*site.jobs.enqueue_many(["true"] * 200))  # now it has learnt that jobs are short
-    long = site.jobs.enqueue_many(["sleep 60"] * slots)
-    short = site.jobs.enqueue_many(["true"] * 20)
-    wait_until(lambda: all(site.job(id).state == states.PROCESSING for id in long))
-    site.serve()
-    site.ended(*short, timeout=10)
+    home.serve("--concurrency", str(slots))
+    home.ended(*home.jobs.enqueue_many(["true"] * 200))  # now it has learnt that jobs are short
+    long = home.jobs.enqueue_many(["sleep 60"] * slots)
+    short = home.jobs.enqueue_many(["true"] * 20)
+    wait_until(lambda: all(home.job(id).state == states.PROCESSING for id in long))
+    home.serve()
+    home.ended(*short, timeout=10)
     for id in short:
-        job = site.job(id)
+        job = home.job(id)
         assert (job.attempts, job.runs) == (1, 1)
     for id in long:
-        site.jobs.cancel(id)
-    site.ended(*long)
+        home.jobs.cancel(id)
+    home.ended(*long)
 
 
 @pytest.mark.skipif(
     os.environ.get("QUEUECTL_PORTABLE") == "1",
     reason="only Linux has subreapers; elsewhere init adopts orphans",
 )
-def test_orphans_of_commands_are_adopted_and_buried(site: Workshop) -> None:
-    process = site.serve()
-    job = site.run("(setsid sleep 60 & echo $!)")
-    orphan = int(site.stdout(job.id))
+def test_orphans_of_commands_are_adopted_and_buried(home: WorkerHome) -> None:
+    process = home.serve()
+    job = home.run("(setsid sleep 60 & echo $!)")
+    orphan = int(home.stdout(job.id))
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     wait_until(lambda: str(orphan) in children.read_text().split(), what="the worker to adopt it")
     kill(orphan)

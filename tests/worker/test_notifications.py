@@ -12,43 +12,43 @@ import pytest
 from queuectl import queues
 from queuectl.core import states
 from queuectl.testing import wait_until
-from tests.worker.systems import both_systems_served
-from tests.worker.workshop import Workshop
+from tests.support.systems import both_systems_served
+from tests.support.worker_home import WorkerHome
 
 AWKWARD = 'it\'s "$HOME" `x` \\ ß 😀 \x1b[1m\x07\r'
 
 
 @both_systems_served
 @pytest.mark.parametrize("limits", [{}, {"nice": 5}], ids=["free", "limited"])
-def test_a_command_reads_its_input_and_then_the_end(served: Workshop, limits: dict[str, int]) -> None:
+def test_a_command_reads_its_input_and_then_the_end(served: WorkerHome, limits: dict[str, int]) -> None:
     text = AWKWARD + "x" * 200_000 + "\n"  # more than a pipe holds
     job = served.run("cat | wc -c; cat | wc -c", input=text, **limits)
     assert served.stdout(job.id).split() == [str(len(text.encode())).encode(), b"0"]
 
 
 @both_systems_served
-def test_each_attempt_reads_it_from_the_beginning(served: Workshop) -> None:
+def test_each_attempt_reads_it_from_the_beginning(served: WorkerHome) -> None:
     job = served.run('read line; echo "$line"; test "$QUEUECTL_ATTEMPT" = 3', input="first\n", max_retries=2)
     assert (job.state, job.attempts) == (states.COMPLETED, 3)
     assert served.stdout(job.id) == b"first\n"
 
 
 @both_systems_served
-def test_without_input_there_is_nothing_to_read(served: Workshop) -> None:
+def test_without_input_there_is_nothing_to_read(served: WorkerHome) -> None:
     assert served.stdout(served.run("wc -c; ls -l /proc/$$/fd/0 | grep -c /dev/null").id).split() == [
         b"0",
         b"1",
     ]
 
 
-def test_commands_that_never_start_leave_no_file_open(served: Workshop) -> None:
+def test_commands_that_never_start_leave_no_file_open(served: WorkerHome) -> None:
     for _ in range(3):
         served.run("true", input="x", cwd="/nowhere")
     pid = served.worker().pid
     assert served.stdout(served.run(f"ls -l /proc/{pid}/fd | grep -c queuectl-input").id) == b"0\n"
 
 
-def test_text_of_any_kind_arrives_as_json_and_in_the_environment(served: Workshop) -> None:
+def test_text_of_any_kind_arrives_as_json_and_in_the_environment(served: WorkerHome) -> None:
     state = 'printf " %s" "$SECRET$QUEUECTL_NOTIFY_STATE"'
     tell = f'cat; printf "%s" "$QUEUECTL_NOTIFY_COMMAND" | base64 -w0; {state}'
     command = f"true # {AWKWARD}\n# more"
@@ -61,7 +61,7 @@ def test_text_of_any_kind_arrives_as_json_and_in_the_environment(served: Worksho
     assert (b64decode(encoded).decode(), state) == (command, "completed")
 
 
-def test_a_command_that_keeps_failing_dies_and_leaves_the_job_alone(served: Workshop) -> None:
+def test_a_command_that_keeps_failing_dies_and_leaves_the_job_alone(served: WorkerHome) -> None:
     job = served.run("true", notify="exit 9")
     told = served.ended(f"{job.id}:notify-1")
     assert (told.state, told.attempts, told.about) == (states.DEAD, 4, job.id)
@@ -73,7 +73,7 @@ def test_a_command_that_keeps_failing_dies_and_leaves_the_job_alone(served: Work
     )
 
 
-def test_a_target_that_never_answers_delays_no_job(served: Workshop) -> None:
+def test_a_target_that_never_answers_delays_no_job(served: WorkerHome) -> None:
     """B70: it is the notification that waits and is ended; the job has ended for everybody before."""
     with socket.create_server(("127.0.0.1", 0)) as mute:  # takes the connection, and says nothing
         ask = f"import socket; socket.create_connection(('127.0.0.1', {mute.getsockname()[1]})).recv(1)"
@@ -85,25 +85,25 @@ def test_a_target_that_never_answers_delays_no_job(served: Workshop) -> None:
     assert served.job(job.id).updated_at == job.updated_at
 
 
-def test_a_setting_reaches_workers_that_run(site: Workshop) -> None:
+def test_a_setting_reaches_workers_that_run(home: WorkerHome) -> None:
     """The heart hears of it; the worker's next end goes by it, without a restart."""
-    site.serve()
-    site.config(notify=f"echo $QUEUECTL_NOTIFY_ID >> {site.work}/told")
+    home.serve()
+    home.config(notify=f"echo $QUEUECTL_NOTIFY_ID >> {home.work}/told")
 
     def is_told() -> bool:
-        job = site.run("exit 1")
-        return bool(site.jobs.store.notices().about(job.id))
+        job = home.run("exit 1")
+        return bool(home.jobs.store.notices().about(job.id))
 
     wait_until(is_told, what="the setting to arrive")
 
 
-def test_a_thousand_ends_are_told_of_once_each(site: Workshop) -> None:
-    site.config(notify=f"echo $QUEUECTL_NOTIFY_ID >> {site.work}/told")
-    site.config(**{"notify-on": "any"})
+def test_a_thousand_ends_are_told_of_once_each(home: WorkerHome) -> None:
+    home.config(notify=f"echo $QUEUECTL_NOTIFY_ID >> {home.work}/told")
+    home.config(**{"notify-on": "any"})
     ids = [f"j{n}" for n in range(1_000)]
-    site.jobs.enqueue_many([{"id": id, "command": "true", "max_retries": 0} for id in ids])
-    site.serve("--concurrency", "4")
-    site.ended(*ids, timeout=60)
-    site.ended(*[f"{id}:notify-1" for id in ids], timeout=60)
-    assert sorted((site.work / "told").read_text().split()) == sorted(ids)
-    assert len(site.jobs.list(limit=3_000)) == 2_000
+    home.jobs.enqueue_many([{"id": id, "command": "true", "max_retries": 0} for id in ids])
+    home.serve("--concurrency", "4")
+    home.ended(*ids, timeout=60)
+    home.ended(*[f"{id}:notify-1" for id in ids], timeout=60)
+    assert sorted((home.work / "told").read_text().split()) == sorted(ids)
+    assert len(home.jobs.list(limit=3_000)) == 2_000

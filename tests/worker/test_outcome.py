@@ -9,13 +9,13 @@ import pytest
 
 from queuectl.core import outcome as kinds
 from queuectl.core import states
-from tests.worker.systems import both_systems_served
-from tests.worker.workshop import Workshop
+from tests.support.systems import both_systems_served
+from tests.support.worker_home import WorkerHome
 
 pytestmark = both_systems_served
 
 
-def test_exit_code_zero_completes_the_job(served: Workshop) -> None:
+def test_exit_code_zero_completes_the_job(served: WorkerHome) -> None:
     job = served.run("exit 0")
     assert (job.state, job.exit_code, job.signal, job.last_error) == (states.COMPLETED, 0, None, None)
     attempt = served.attempt(job.id)
@@ -26,7 +26,7 @@ def test_exit_code_zero_completes_the_job(served: Workshop) -> None:
 
 
 @pytest.mark.parametrize("code", [1, 2, 126, 127, 137, 255])
-def test_exit_codes_are_kept_as_they_are(served: Workshop, code: int) -> None:
+def test_exit_codes_are_kept_as_they_are(served: WorkerHome, code: int) -> None:
     job = served.run(f"exit {code}")
     assert (job.state, job.exit_code, job.signal) == (states.DEAD, code, None)
     attempt = served.attempt(job.id)
@@ -35,7 +35,7 @@ def test_exit_codes_are_kept_as_they_are(served: Workshop, code: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["TERM", "KILL", "INT", "HUP", "SEGV", "PIPE", "USR1", "ALRM"])
-def test_death_by_a_signal_is_no_exit_code(served: Workshop, name: str) -> None:
+def test_death_by_a_signal_is_no_exit_code(served: WorkerHome, name: str) -> None:
     number = int(signal.Signals[f"SIG{name}"])
     job = served.run(f"kill -{name} $$")
     assert (job.state, job.exit_code, job.signal) == (states.DEAD, None, number)
@@ -44,12 +44,12 @@ def test_death_by_a_signal_is_no_exit_code(served: Workshop, name: str) -> None:
     assert attempt.error == f"killed by SIG{name}"
 
 
-def test_the_last_line_of_stderr_becomes_part_of_the_error(served: Workshop) -> None:
+def test_the_last_line_of_stderr_becomes_part_of_the_error(served: WorkerHome) -> None:
     job = served.run("echo first >&2; printf 'no \\377 such thing' >&2; exit 3")
     assert job.last_error == "exit code 3: no \\xff such thing"
 
 
-def test_a_missing_directory_is_told_by_its_name(served: Workshop) -> None:
+def test_a_missing_directory_is_told_by_its_name(served: WorkerHome) -> None:
     job = served.run("true", cwd="/nonexistent/place")
     attempt = served.attempt(job.id)
     assert (job.state, attempt.outcome) == (states.DEAD, kinds.SPAWN_ERROR)
@@ -57,20 +57,20 @@ def test_a_missing_directory_is_told_by_its_name(served: Workshop) -> None:
     assert attempt.error == "cannot enter the directory /nonexistent/place: No such file or directory"
 
 
-def test_a_missing_program_is_told_by_its_name(served: Workshop) -> None:
+def test_a_missing_program_is_told_by_its_name(served: WorkerHome) -> None:
     job = served.run(["no-such-program", "x"])
     attempt = served.attempt(job.id)
     assert attempt.outcome == kinds.SPAWN_ERROR
     assert attempt.error == "cannot start no-such-program: No such file or directory"
 
 
-def test_a_missing_program_in_a_shell_line_is_the_shells_127(served: Workshop) -> None:
+def test_a_missing_program_in_a_shell_line_is_the_shells_127(served: WorkerHome) -> None:
     job = served.run("no-such-program")
     assert (job.exit_code, served.attempt(job.id).outcome) == (127, kinds.FAILED)
     assert "not found" in str(job.last_error)
 
 
-def test_a_file_that_is_no_program_cannot_be_started(served: Workshop) -> None:
+def test_a_file_that_is_no_program_cannot_be_started(served: WorkerHome) -> None:
     plain = served.work / "plain.txt"
     plain.write_text("no program")
     plain.chmod(0o644)
@@ -79,12 +79,12 @@ def test_a_file_that_is_no_program_cannot_be_started(served: Workshop) -> None:
     assert attempt.error == f"cannot start {plain}: Permission denied"
 
 
-def test_a_directory_is_no_program(served: Workshop) -> None:
+def test_a_directory_is_no_program(served: WorkerHome) -> None:
     attempt = served.attempt(served.run([str(served.work)]).id)
     assert attempt.outcome == kinds.SPAWN_ERROR
 
 
-def test_more_words_than_a_program_can_be_given_cannot_be_started(served: Workshop) -> None:
+def test_more_words_than_a_program_can_be_given_cannot_be_started(served: WorkerHome) -> None:
     # Each of them is short enough; together they are not.
     job = served.run(["true"] + ["x" * 130_000] * 30, env={"LARGE": "y" * 130_000})
     attempt = served.attempt(job.id)
@@ -92,13 +92,13 @@ def test_more_words_than_a_program_can_be_given_cannot_be_started(served: Worksh
     assert attempt.error == "cannot start true: Argument list too long"
 
 
-def test_a_command_that_cannot_be_started_is_retried_like_any_failure(served: Workshop) -> None:
+def test_a_command_that_cannot_be_started_is_retried_like_any_failure(served: WorkerHome) -> None:
     job = served.run("true", cwd="/nonexistent/place", max_retries=2)
     assert (job.state, job.attempts) == (states.DEAD, 3)
     assert [attempt.outcome for attempt in served.attempts(job.id)] == [kinds.SPAWN_ERROR] * 3
 
 
-def test_what_it_cost_is_recorded(served: Workshop) -> None:
+def test_what_it_cost_is_recorded(served: WorkerHome) -> None:
     job = served.run("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done")
     attempt = served.attempt(job.id)
     assert attempt.cpu_ms is not None

@@ -14,8 +14,8 @@ from queuectl.fleet import wanted_workers
 from queuectl.paths import make_private_dir
 from queuectl.queue import Queue
 from queuectl.worker.supervisor import Card, supervisors
-from tests.conformance.builders import register, stored_worker
-from tests.engines import SERVERS, Place, fresh_store
+from tests.support.engines import SERVERS, Place, fresh_store
+from tests.support.jobs import register, stored_worker
 
 
 @pytest.fixture

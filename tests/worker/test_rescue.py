@@ -12,8 +12,9 @@ from queuectl.core import states
 from queuectl.store.messages import Worker
 from queuectl.testing import wait_until
 from queuectl.upkeep.rescuer import Rescuer, rescue
-from tests.conformance.builders import claim, register
-from tests.worker.workshop import Workshop, alive
+from tests.support.jobs import claim, register
+from tests.support.processes import alive
+from tests.support.worker_home import WorkerHome
 
 
 def identity(**changes: str) -> str:
@@ -25,131 +26,131 @@ def identity(**changes: str) -> str:
     return own.encode()
 
 
-def ghost(site: Workshop, encoded: str, *, lease_ms: int = 600_000) -> str:
+def ghost(home: WorkerHome, encoded: str, *, lease_ms: int = 600_000) -> str:
     """A worker that claimed a job and is not heard of again; the job's id."""
-    id = site.enqueue("true")
-    store = site.jobs.store
+    id = home.enqueue("true")
+    store = home.jobs.store
     worker = register(store, "ghost", identity=encoded, host=system.hostname(), lease_ms=lease_ms)
-    (job,) = claim(store, worker_id=worker.id, now=site.jobs.clock.now())
+    (job,) = claim(store, worker_id=worker.id, now=home.jobs.clock.now())
     assert job.id == id
     return id
 
 
-def lost_once(site: Workshop, id: str) -> None:
-    job = site.ended(id)
+def lost_once(home: WorkerHome, id: str) -> None:
+    job = home.ended(id)
     assert (job.state, job.attempts, job.lost) == (states.COMPLETED, 2, 1)
-    assert [attempt.outcome for attempt in site.attempts(id)] == [kinds.LOST, kinds.SUCCEEDED]
-    told = str(site.attempts(id)[0].error)
+    assert [attempt.outcome for attempt in home.attempts(id)] == [kinds.LOST, kinds.SUCCEEDED]
+    told = str(home.attempts(id)[0].error)
     assert "worker ghost" in told
     assert "last seen " in told
-    assert len(site.registered()) == 1
+    assert len(home.registered()) == 1
 
 
-def test_a_number_that_means_another_process_now_is_nobody(site: Workshop) -> None:
+def test_a_number_that_means_another_process_now_is_nobody(home: WorkerHome) -> None:
     stranger = subprocess.Popen(["sleep", "60"])
     try:
         own = system.identify(stranger.pid)
         assert own is not None
         own.start = "1"
-        id = ghost(site, own.encode())
-        site.serve()
-        lost_once(site, id)
-        site.ok("worker", "stop")
+        id = ghost(home, own.encode())
+        home.serve()
+        lost_once(home, id)
+        home.ok("worker", "stop")
         assert alive(stranger.pid)
     finally:
         stranger.kill()
         stranger.wait()
 
 
-def test_stop_does_not_signal_a_stranger_with_a_workers_number(site: Workshop) -> None:
+def test_stop_does_not_signal_a_stranger_with_a_workers_number(home: WorkerHome) -> None:
     stranger = subprocess.Popen(["sleep", "60"])
     try:
         own = system.identify(stranger.pid)
         assert own is not None
         own.start = "1"
-        ghost(site, own.encode())
-        assert site.ok("worker", "stop", "--now") == "No workers are running\n"
+        ghost(home, own.encode())
+        assert home.ok("worker", "stop", "--now") == "No workers are running\n"
         assert alive(stranger.pid)
     finally:
         stranger.kill()
         stranger.wait()
 
 
-def test_workers_of_an_earlier_boot_are_dead_whatever_their_lease(site: Workshop) -> None:
-    id = ghost(site, identity(boot="earlier"))
-    site.serve()
-    lost_once(site, id)
+def test_workers_of_an_earlier_boot_are_dead_whatever_their_lease(home: WorkerHome) -> None:
+    id = ghost(home, identity(boot="earlier"))
+    home.serve()
+    lost_once(home, id)
 
 
-def test_a_worker_that_cannot_be_seen_is_alive_until_its_lease_ends(site: Workshop) -> None:
-    site.config(worker_heartbeat_interval="100ms")
-    id = ghost(site, identity(namespace="4711"), lease_ms=1_000)  # as in another container
-    site.serve()
-    site.run("true")
-    assert site.job(id).state == states.PROCESSING
-    lost_once(site, id)
+def test_a_worker_that_cannot_be_seen_is_alive_until_its_lease_ends(home: WorkerHome) -> None:
+    home.config(worker_heartbeat_interval="100ms")
+    id = ghost(home, identity(namespace="4711"), lease_ms=1_000)  # as in another container
+    home.serve()
+    home.run("true")
+    assert home.job(id).state == states.PROCESSING
+    lost_once(home, id)
 
 
-def test_jobs_that_were_claimed_and_not_started_are_as_if_never_claimed(site: Workshop) -> None:
-    id = ghost(site, identity(start="1"))
-    (site.home / "run").mkdir(exist_ok=True)
-    (site.home / "run" / "ghost.ledger").write_bytes(bytes(16 * 8))
-    site.serve()
-    job = site.ended(id)
+def test_jobs_that_were_claimed_and_not_started_are_as_if_never_claimed(home: WorkerHome) -> None:
+    id = ghost(home, identity(start="1"))
+    (home.path / "run").mkdir(exist_ok=True)
+    (home.path / "run" / "ghost.ledger").write_bytes(bytes(16 * 8))
+    home.serve()
+    job = home.ended(id)
     assert (job.state, job.attempts, job.runs, job.lost) == (states.COMPLETED, 1, 1, 0)
-    assert [attempt.outcome for attempt in site.attempts(id)] == [kinds.SUCCEEDED]
-    assert not (site.home / "run" / "ghost.ledger").exists()
+    assert [attempt.outcome for attempt in home.attempts(id)] == [kinds.SUCCEEDED]
+    assert not (home.path / "run" / "ghost.ledger").exists()
 
 
-def test_jobs_that_were_started_count(site: Workshop) -> None:
-    id = ghost(site, identity(start="1"))
-    (site.home / "run").mkdir(exist_ok=True)
-    (site.home / "run" / "ghost.ledger").write_bytes(struct.pack("<qq", site.job(id).seq, 0) + b"torn")
-    site.serve()
-    lost_once(site, id)
+def test_jobs_that_were_started_count(home: WorkerHome) -> None:
+    id = ghost(home, identity(start="1"))
+    (home.path / "run").mkdir(exist_ok=True)
+    (home.path / "run" / "ghost.ledger").write_bytes(struct.pack("<qq", home.job(id).seq, 0) + b"torn")
+    home.serve()
+    lost_once(home, id)
 
 
-def test_what_is_left_of_a_lost_job_is_gone_before_it_runs_again(site: Workshop) -> None:
+def test_what_is_left_of_a_lost_job_is_gone_before_it_runs_again(home: WorkerHome) -> None:
     """The remains are found by the token in their environment, wherever they hide."""
-    id = ghost(site, identity(start="1"))
-    job = site.job(id)
+    id = ghost(home, identity(start="1"))
+    job = home.job(id)
     remains = subprocess.Popen(
         ["sleep", "60"], env={**os.environ, system.TOKEN_VARIABLE: job.token}, start_new_session=True
     )
-    site.serve()
-    lost_once(site, id)
+    home.serve()
+    lost_once(home, id)
     assert remains.wait(5) == -9
 
 
-def test_output_of_a_lost_attempt_is_kept(site: Workshop) -> None:
-    site.serve(count=2)
-    id = site.enqueue("echo first words; test $QUEUECTL_ATTEMPT = 2 || sleep 60")
-    job = site.running(id)
-    pid = next(worker.pid for worker in site.registered() if worker.id == job.worker_id)
+def test_output_of_a_lost_attempt_is_kept(home: WorkerHome) -> None:
+    home.serve(count=2)
+    id = home.enqueue("echo first words; test $QUEUECTL_ATTEMPT = 2 || sleep 60")
+    job = home.running(id)
+    pid = next(worker.pid for worker in home.registered() if worker.id == job.worker_id)
     os.kill(pid, 9)
-    site.ended(id)
-    lost = site.attempts(id)[0]
+    home.ended(id)
+    lost = home.attempts(id)[0]
     assert lost.outcome == kinds.LOST
     assert lost.log is not None
-    wait_until(lambda: site.live(job) == b"first words\n")
+    wait_until(lambda: home.live(job) == b"first words\n")
 
 
-def test_one_worker_finds_all_that_died_behind_it_at_its_next_beat(site: Workshop) -> None:
+def test_one_worker_finds_all_that_died_behind_it_at_its_next_beat(home: WorkerHome) -> None:
     """A row of dead ones, each of whom would have looked at the next."""
-    store = site.jobs.store
-    ids = [site.enqueue("true") for _ in range(5)]
+    store = home.jobs.store
+    ids = [home.enqueue("true") for _ in range(5)]
     for number in range(5):
         gone = identity(start="1")
         worker = register(store, f"ghost{number}", identity=gone, host=system.hostname(), lease_ms=600_000)
-        claim(store, worker_id=worker.id, now=site.jobs.clock.now())
-    site.serve()
-    assert all(site.ended(id).state == states.COMPLETED for id in ids)
-    assert len(site.registered()) == 1
+        claim(store, worker_id=worker.id, now=home.jobs.clock.now())
+    home.serve()
+    assert all(home.ended(id).state == states.COMPLETED for id in ids)
+    assert len(home.registered()) == 1
 
 
-def test_a_worker_asks_only_for_the_next_process_that_lives(site: Workshop) -> None:
+def test_a_worker_asks_only_for_the_next_process_that_lives(home: WorkerHome) -> None:
     """Else the work of many idle workers would grow with the square of their number."""
-    store = site.jobs.store
+    store = home.jobs.store
     asked: list[str] = []
 
     class Asked(type(store)):  # type: ignore[misc]
@@ -160,20 +161,20 @@ def test_a_worker_asks_only_for_the_next_process_that_lives(site: Workshop) -> N
     for name, start in (("a", None), ("b", "1"), ("c", None), ("d", "1"), ("e", None)):
         register(store, name, identity=identity() if start is None else identity(start=start))
     store.__class__ = Asked
-    rescue(store, site.jobs.settings, site.jobs.clock.now(), by="a")
+    rescue(store, home.jobs.settings, home.jobs.clock.now(), by="a")
     assert asked == ["b", "c"]
     assert sorted(worker.id for worker in store.workers()) == ["a", "c", "d", "e"]
     asked.clear()
-    rescue(store, site.jobs.settings, site.jobs.clock.now(), by="e")
+    rescue(store, home.jobs.settings, home.jobs.clock.now(), by="e")
     assert asked == ["a"]
     asked.clear()
-    rescue(store, site.jobs.settings, site.jobs.clock.now())
+    rescue(store, home.jobs.settings, home.jobs.clock.now())
     assert asked == ["a", "c", "d", "e"]
     assert sorted(worker.id for worker in store.workers()) == ["a", "c", "e"]
 
 
-def test_a_heartbeat_reads_all_workers_only_when_somebody_is_gone(site: Workshop) -> None:
-    store, read = site.jobs.store, []
+def test_a_heartbeat_reads_all_workers_only_when_somebody_is_gone(home: WorkerHome) -> None:
+    store, read = home.jobs.store, []
 
     class Read(type(store)):  # type: ignore[misc]
         def workers(self) -> list[Worker]:
@@ -185,9 +186,9 @@ def test_a_heartbeat_reads_all_workers_only_when_somebody_is_gone(site: Workshop
     store.__class__ = Read
     rescuer = Rescuer(lambda: "b")
     for _ in range(3):
-        rescuer(store, site.jobs.settings, site.jobs.clock.now())
+        rescuer(store, home.jobs.settings, home.jobs.clock.now())
     assert read == ["all"]  # at the first, when there may be some of an earlier boot
     register(store, "bb", identity=identity(start="1"), lease_ms=600_000)
-    rescuer(store, site.jobs.settings, site.jobs.clock.now())
+    rescuer(store, home.jobs.settings, home.jobs.clock.now())
     assert read == ["all"] * 2
-    assert sorted(worker.id for worker in site.registered()) == ["a", "b", "c"]
+    assert sorted(worker.id for worker in home.registered()) == ["a", "b", "c"]

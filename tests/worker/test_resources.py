@@ -24,9 +24,9 @@ from queuectl.worker.clerk import Clerk
 from queuectl.worker.desk import Desk
 from queuectl.worker.gate import Gate
 from queuectl.worker.stock import Stock
-from tests.worker.systems import both_systems
+from tests.support.systems import both_systems
+from tests.support.worker_home import WorkerHome
 from tests.worker.test_desk import Bench
-from tests.worker.workshop import Workshop
 
 # --- the desk, with time turned by hand ---------------------------------------------------------------------
 
@@ -238,153 +238,153 @@ ALONE = 'x=$CUDA_VISIBLE_DEVICES; mkdir "busy-$x" && sleep 0.02 && echo "$x" && 
 
 
 @both_systems
-def test_never_two_commands_have_the_same_piece(site: Workshop) -> None:
-    site.serve("--concurrency", "4", "--provides", "gpu=2")
-    ids = [site.enqueue(ALONE, needs="gpu=1", max_retries=0) for _ in range(30)]
-    site.ended(*ids)
-    assert [site.job(id).state for id in ids] == [states.COMPLETED] * 30
-    seen = Counter(site.stdout(id).decode().strip() for id in ids)
+def test_never_two_commands_have_the_same_piece(home: WorkerHome) -> None:
+    home.serve("--concurrency", "4", "--provides", "gpu=2")
+    ids = [home.enqueue(ALONE, needs="gpu=1", max_retries=0) for _ in range(30)]
+    home.ended(*ids)
+    assert [home.job(id).state for id in ids] == [states.COMPLETED] * 30
+    seen = Counter(home.stdout(id).decode().strip() for id in ids)
     assert set(seen) <= {"0", "1"}
     assert seen["0"] > 0
 
 
-def test_processes_of_one_start_share_the_pieces_out(site: Workshop) -> None:
-    site.serve("--concurrency", "4", "--provides", "gpu=ids:3+5+7", count=2)
-    assert sorted(str(worker.provides) for worker in site.registered()) == ["gpu=ids:3+5", "gpu=ids:7"]
-    ids = [site.enqueue(ALONE, needs="gpu=1", max_retries=0) for _ in range(30)]
-    site.ended(*ids)
-    assert [site.job(id).state for id in ids] == [states.COMPLETED] * 30
-    assert {site.stdout(id).decode().strip() for id in ids} <= {"3", "5", "7"}
+def test_processes_of_one_start_share_the_pieces_out(home: WorkerHome) -> None:
+    home.serve("--concurrency", "4", "--provides", "gpu=ids:3+5+7", count=2)
+    assert sorted(str(worker.provides) for worker in home.registered()) == ["gpu=ids:3+5", "gpu=ids:7"]
+    ids = [home.enqueue(ALONE, needs="gpu=1", max_retries=0) for _ in range(30)]
+    home.ended(*ids)
+    assert [home.job(id).state for id in ids] == [states.COMPLETED] * 30
+    assert {home.stdout(id).decode().strip() for id in ids} <= {"3", "5", "7"}
 
 
-def test_a_command_is_told_its_pieces_and_its_own_variables_win(site: Workshop) -> None:
-    site.serve(
+def test_a_command_is_told_its_pieces_and_its_own_variables_win(home: WorkerHome) -> None:
+    home.serve(
         "--provides", "gpu=2,big-disk=1", env={"CUDA_VISIBLE_DEVICES": "9", "QUEUECTL_RESOURCE_X": "1"}
     )
     shown = (
         'echo "$QUEUECTL_RESOURCE_GPU|$CUDA_VISIBLE_DEVICES|$QUEUECTL_RESOURCE_BIG_DISK|$QUEUECTL_RESOURCE_X"'
     )
-    both = site.run(shown, needs="gpu=2,big-disk")
-    own = site.run(shown, needs="gpu=1", env={"CUDA_VISIBLE_DEVICES": "mine"})
-    none = site.run(shown)
-    assert site.stdout(both.id) == b"0,1|0,1|0|\n"
-    assert site.stdout(own.id) == b"0|mine||\n"
-    assert site.stdout(none.id) == b"|9||\n"
+    both = home.run(shown, needs="gpu=2,big-disk")
+    own = home.run(shown, needs="gpu=1", env={"CUDA_VISIBLE_DEVICES": "mine"})
+    none = home.run(shown)
+    assert home.stdout(both.id) == b"0,1|0,1|0|\n"
+    assert home.stdout(own.id) == b"0|mine||\n"
+    assert home.stdout(none.id) == b"|9||\n"
 
 
-def test_a_job_that_needs_more_than_anybody_has_waits_and_holds_up_nobody(site: Workshop) -> None:
-    site.serve("--provides", "gpu=1")
-    big = site.enqueue("true", needs="gpu=2", priority=9)
-    assert site.run("true", needs="gpu=1").state == states.COMPLETED
-    assert site.run("true").state == states.COMPLETED
-    assert site.job(big).state == states.PENDING
+def test_a_job_that_needs_more_than_anybody_has_waits_and_holds_up_nobody(home: WorkerHome) -> None:
+    home.serve("--provides", "gpu=1")
+    big = home.enqueue("true", needs="gpu=2", priority=9)
+    assert home.run("true", needs="gpu=1").state == states.COMPLETED
+    assert home.run("true").state == states.COMPLETED
+    assert home.job(big).state == states.PENDING
 
 
 @pytest.mark.parametrize("how", ["failed", "not found", "timed out", "cancelled"])
-def test_pieces_come_back_however_a_command_ends(site: Workshop, how: str) -> None:
-    site.serve("--concurrency", "2", "--provides", "gpu=1")
+def test_pieces_come_back_however_a_command_ends(home: WorkerHome, how: str) -> None:
+    home.serve("--concurrency", "2", "--provides", "gpu=1")
     if how == "failed":
-        assert site.run("exit 3", needs="gpu=1").state == states.DEAD
+        assert home.run("exit 3", needs="gpu=1").state == states.DEAD
     elif how == "not found":
-        assert site.attempt(site.run(["/no/such"], needs="gpu=1").id).outcome == kinds.SPAWN_ERROR
+        assert home.attempt(home.run(["/no/such"], needs="gpu=1").id).outcome == kinds.SPAWN_ERROR
     elif how == "timed out":
-        assert site.attempt(site.run("sleep 60", needs="gpu=1", timeout="200ms").id).outcome == kinds.TIMEOUT
+        assert home.attempt(home.run("sleep 60", needs="gpu=1", timeout="200ms").id).outcome == kinds.TIMEOUT
     else:
-        id = site.enqueue("echo up; sleep 60", needs="gpu=1")
-        site.running(id)
-        site.jobs.cancel(id)
-        assert site.ended(id).state == states.CANCELLED
-    after = site.run("echo $QUEUECTL_RESOURCE_GPU", needs="gpu=1")
-    assert site.stdout(after.id) == b"0\n"
+        id = home.enqueue("echo up; sleep 60", needs="gpu=1")
+        home.running(id)
+        home.jobs.cancel(id)
+        assert home.ended(id).state == states.CANCELLED
+    after = home.run("echo $QUEUECTL_RESOURCE_GPU", needs="gpu=1")
+    assert home.stdout(after.id) == b"0\n"
 
 
-def test_a_worker_declared_dead_has_all_its_pieces_when_it_comes_back(site: Workshop) -> None:
-    site.config(worker_heartbeat_interval="100ms")
-    site.serve("--provides", "gpu=2")
-    id = site.enqueue('echo up; test "$QUEUECTL_ATTEMPT" -gt 1 || sleep 60', needs="gpu=2")
-    site.running(id)
-    old = site.worker()
-    wait_until(lambda: site.jobs.store.bury(site.worker()), what="the worker to be buried")
-    assert site.ended(id).state == states.COMPLETED
-    assert site.worker().id != old.id
-    assert site.worker().provides == "gpu=2"
+def test_a_worker_declared_dead_has_all_its_pieces_when_it_comes_back(home: WorkerHome) -> None:
+    home.config(worker_heartbeat_interval="100ms")
+    home.serve("--provides", "gpu=2")
+    id = home.enqueue('echo up; test "$QUEUECTL_ATTEMPT" -gt 1 || sleep 60', needs="gpu=2")
+    home.running(id)
+    old = home.worker()
+    wait_until(lambda: home.jobs.store.bury(home.worker()), what="the worker to be buried")
+    assert home.ended(id).state == states.COMPLETED
+    assert home.worker().id != old.id
+    assert home.worker().provides == "gpu=2"
 
 
-def test_a_crashed_workers_successor_has_the_same_pieces(site: Workshop) -> None:
-    site.ok("worker", "start", "--count", "2", "--provides", "gpu=2")
-    before = {str(worker.provides): worker.pid for worker in site.registered()}
+def test_a_crashed_workers_successor_has_the_same_pieces(home: WorkerHome) -> None:
+    home.ok("worker", "start", "--count", "2", "--provides", "gpu=2")
+    before = {str(worker.provides): worker.pid for worker in home.registered()}
     assert sorted(before) == ["gpu=1", "gpu=ids:1"]
     os.kill(before["gpu=ids:1"], signal.SIGKILL)
     wait_until(
-        lambda: [w.provides for w in site.registered() if w.pid not in before.values()] == ["gpu=ids:1"],
+        lambda: [w.provides for w in home.registered() if w.pid not in before.values()] == ["gpu=ids:1"],
         what="a successor",
     )
 
 
-def test_a_restart_keeps_pieces_queues_and_limits(site: Workshop) -> None:
+def test_a_restart_keeps_pieces_queues_and_limits(home: WorkerHome) -> None:
     options = ("--queue", "a=3,b=1", "--max-load", "5000", "--min-free-memory", "1K", "--concurrency", "2")
-    site.ok("worker", "start", "--count", "2", "--provides", "gpu=2", *options)
-    site.ok("worker", "start", "--concurrency", "3")
-    before = {worker.pid for worker in site.registered()}
-    site.ok("worker", "restart")
-    workers = json.loads(site.ok("worker", "list", "--json"))
+    home.ok("worker", "start", "--count", "2", "--provides", "gpu=2", *options)
+    home.ok("worker", "start", "--concurrency", "3")
+    before = {worker.pid for worker in home.registered()}
+    home.ok("worker", "restart")
+    workers = json.loads(home.ok("worker", "list", "--json"))
     assert not before & {worker["pid"] for worker in workers}
     found = sorted(((w["queues"], w["weights"], w["provides"], w["concurrency"]) for w in workers), key=repr)
     shared = (["a", "b"], [3, 1])
     assert found == sorted(
         [(*shared, {"gpu": ["0"]}, 2), (*shared, {"gpu": ["1"]}, 2), (None, None, None, 3)], key=repr
     )
-    commands = [Path("/proc", str(pid), "cmdline").read_bytes().split(b"\0") for pid in site.workers()]
+    commands = [Path("/proc", str(pid), "cmdline").read_bytes().split(b"\0") for pid in home.workers()]
     limits = [words[words.index(b"--max-load") + 1] for words in commands if b"--max-load" in words]
     assert limits == [b"5000.0", b"5000.0"]
     assert sum(b"--min-free-memory" in words for words in commands) == 2
 
 
-def test_the_pieces_of_a_living_worker_are_refused_to_another(site: Workshop) -> None:
-    site.ok("worker", "start", "--provides", "gpu=2")
+def test_the_pieces_of_a_living_worker_are_refused_to_another(home: WorkerHome) -> None:
+    home.ok("worker", "start", "--provides", "gpu=2")
     for words in (["start"], ["start", "--foreground"], ["scale", "3"]):
-        result = site.q("worker", *words, "--provides", "gpu=ids:1+2")
+        result = home.q("worker", *words, "--provides", "gpu=ids:1+2")
         assert result.returncode == 4, result
-        assert f"gpu 1 belongs to worker {site.worker().id} already" in result.stderr
-    site.ok("worker", "start", "--provides", "gpu=ids:2+3")
-    assert len(site.registered()) == 2
+        assert f"gpu 1 belongs to worker {home.worker().id} already" in result.stderr
+    home.ok("worker", "start", "--provides", "gpu=ids:2+3")
+    assert len(home.registered()) == 2
 
 
-def test_of_two_starts_at_the_same_time_one_has_the_piece(site: Workshop) -> None:
+def test_of_two_starts_at_the_same_time_one_has_the_piece(home: WorkerHome) -> None:
     """The first is held up between its look and its worker's row; the second must not look meanwhile."""
     slow = {"QUEUECTL_ENABLE_FAILPOINTS": "1", "QUEUECTL_FAILPOINT": "register.before_commit=sleep:1"}
-    first = site.popen("worker", "start", "--provides", "gpu=ids:7", env=slow)
-    wait_until(site.supervisors, what="the first to start its worker")
-    second = site.popen("worker", "start", "--provides", "gpu=ids:7")
+    first = home.popen("worker", "start", "--provides", "gpu=ids:7", env=slow)
+    wait_until(home.supervisors, what="the first to start its worker")
+    second = home.popen("worker", "start", "--provides", "gpu=ids:7")
     _, refusal = second.communicate(timeout=60)
     first.communicate(timeout=60)
     assert (first.returncode, second.returncode) == (0, 4), refusal
-    assert f"gpu 7 belongs to worker {site.worker().id} already" in refusal
+    assert f"gpu 7 belongs to worker {home.worker().id} already" in refusal
 
 
-def test_scaling_down_spares_those_that_provide(site: Workshop) -> None:
-    site.ok("worker", "start")
-    site.ok("worker", "scale", "2", "--provides", "gpu=2")
-    site.ok("worker", "scale", "1")
-    assert site.worker().provides == "gpu=2"
+def test_scaling_down_spares_those_that_provide(home: WorkerHome) -> None:
+    home.ok("worker", "start")
+    home.ok("worker", "scale", "2", "--provides", "gpu=2")
+    home.ok("worker", "scale", "1")
+    assert home.worker().provides == "gpu=2"
 
 
-def test_a_machine_beyond_its_limit_starts_nothing_and_the_log_says_so_once(site: Workshop) -> None:
-    site.serve("--min-free-memory", "8000T")
-    wait_until(lambda: "claims nothing for now: " in site.log, what="the log to say so")
-    full = site.worker().id
-    id = site.enqueue("true")
-    site.serve("--max-load", "5000", "--min-free-memory", "1")
-    assert site.ended(id).state == states.COMPLETED
-    assert site.attempt(id).worker_id != full
-    assert site.log.count("claims nothing for now: ") == 1
-    assert "of memory are free, 8000T must stay so" in site.log
+def test_a_machine_beyond_its_limit_starts_nothing_and_the_log_says_so_once(home: WorkerHome) -> None:
+    home.serve("--min-free-memory", "8000T")
+    wait_until(lambda: "claims nothing for now: " in home.log, what="the log to say so")
+    full = home.worker().id
+    id = home.enqueue("true")
+    home.serve("--max-load", "5000", "--min-free-memory", "1")
+    assert home.ended(id).state == states.COMPLETED
+    assert home.attempt(id).worker_id != full
+    assert home.log.count("claims nothing for now: ") == 1
+    assert "of memory are free, 8000T must stay so" in home.log
 
 
-def test_run_waits_for_a_worker_that_has_what_the_job_needs(site: Workshop) -> None:
-    site.serve("--provides", "gpu=1")
+def test_run_waits_for_a_worker_that_has_what_the_job_needs(home: WorkerHome) -> None:
+    home.serve("--provides", "gpu=1")
     assert (
-        site.ok("run", "--needs", "gpu=1", "--", "sh", "-c", "echo got $QUEUECTL_RESOURCE_GPU") == "got 0\n"
+        home.ok("run", "--needs", "gpu=1", "--", "sh", "-c", "echo got $QUEUECTL_RESOURCE_GPU") == "got 0\n"
     )
 
 
@@ -397,13 +397,13 @@ sys.exit(main(["worker", "restart"]))
 """
 
 
-def test_a_restart_that_gives_up_waiting_leaves_somebody_who_will_have_the_pieces(site: Workshop) -> None:
+def test_a_restart_that_gives_up_waiting_leaves_somebody_who_will_have_the_pieces(home: WorkerHome) -> None:
     """The old one is gone by then: its piece of the machine belongs to one worker at a time."""
-    site.ok("worker", "start", "--provides", "gpu=1")
-    old = site.worker()
+    home.ok("worker", "start", "--provides", "gpu=1")
+    old = home.worker()
     done = subprocess.run(
-        [sys.executable, "-c", IMPATIENT], env=site.env, capture_output=True, text=True, check=False
+        [sys.executable, "-c", IMPATIENT], env=home.env, capture_output=True, text=True, check=False
     )
     assert (done.returncode, "the workers did not start" in done.stderr) == (1, True), done.stderr
-    wait_until(lambda: [w.provides for w in site.registered()] == ["gpu=1"], what="a successor")
-    assert site.worker().id != old.id
+    wait_until(lambda: [w.provides for w in home.registered()] == ["gpu=1"], what="a successor")
+    assert home.worker().id != old.id

@@ -14,27 +14,28 @@ from queuectl.core.chunks import unpack
 from queuectl.core.job import Attempt
 from queuectl.testing import wait_until
 from queuectl.worker.retry_after import SWEEP_EVERY, RetryFiles
-from tests.worker.systems import both_systems_served
-from tests.worker.workshop import Workshop, kill
+from tests.support.processes import kill
+from tests.support.systems import both_systems_served
+from tests.support.worker_home import WorkerHome
 
 HOUR = 3_600_000
 
 
-def tried(site: Workshop, command: str, id: str, **fields: object) -> None:
+def tried(home: WorkerHome, command: str, id: str, **fields: object) -> None:
     """Wait until its first attempt has failed."""
-    site.enqueue(command, id=id, max_retries=3, **fields)
-    wait_until(lambda: len(site.attempts(id)) == 1, what=f"the first attempt at {id}")
+    home.enqueue(command, id=id, max_retries=3, **fields)
+    wait_until(lambda: len(home.attempts(id)) == 1, what=f"the first attempt at {id}")
 
 
-def waits(site: Workshop, id: str) -> int:
+def waits(home: WorkerHome, id: str) -> int:
     """How long it waits after its only attempt, in milliseconds."""
-    job = site.job(id)
+    job = home.job(id)
     assert job.state == states.FAILED
-    return job.run_at - site.attempt(id).finished_at
+    return job.run_at - home.attempt(id).finished_at
 
 
-def directories(site: Workshop) -> list[Path]:
-    return sorted(site.home.glob("run/retry-*"))
+def directories(home: WorkerHome) -> list[Path]:
+    return sorted(home.path.glob("run/retry-*"))
 
 
 def _printed(attempt: Attempt) -> Path:
@@ -42,12 +43,12 @@ def _printed(attempt: Attempt) -> Path:
     return Path(chunk.data.decode().strip())
 
 
-def files(site: Workshop) -> list[str]:
-    return [path.name for directory in directories(site) for path in directory.iterdir()]
+def files(home: WorkerHome) -> list[str]:
+    return [path.name for directory in directories(home) for path in directory.iterdir()]
 
 
 @both_systems_served
-def test_the_next_retry_is_when_the_command_wants_it(served: Workshop) -> None:
+def test_the_next_retry_is_when_the_command_wants_it(served: WorkerHome) -> None:
     tried(served, 'echo 1h > "$QUEUECTL_RETRY_AFTER"; exit 75', "later")
     assert waits(served, "later") == HOUR
     attempt = served.attempt("later")
@@ -56,17 +57,17 @@ def test_the_next_retry_is_when_the_command_wants_it(served: Workshop) -> None:
     assert files(served) == []
 
 
-def test_a_time_can_be_given_too(served: Workshop) -> None:
+def test_a_time_can_be_given_too(served: WorkerHome) -> None:
     tried(served, 'date -u -d "+2 hours" +%FT%TZ > $QUEUECTL_RETRY_AFTER; exit 75', "dated")
     assert waits(served, "dated") == pytest.approx(2 * HOUR, abs=60_000)
 
 
-def test_without_a_file_the_backoff_decides(served: Workshop) -> None:
+def test_without_a_file_the_backoff_decides(served: WorkerHome) -> None:
     tried(served, "exit 75", "plain", retry_delay="30m", backoff_strategy="fixed")
     assert waits(served, "plain") == HOUR // 2
 
 
-def test_with_another_code_the_backoff_decides(served: Workshop) -> None:
+def test_with_another_code_the_backoff_decides(served: WorkerHome) -> None:
     tried(
         served,
         "echo 1h > $QUEUECTL_RETRY_AFTER; exit 74",
@@ -87,7 +88,7 @@ def test_with_another_code_the_backoff_decides(served: Workshop) -> None:
     ],
 )
 def test_what_cannot_be_understood_is_told_and_ignored(
-    served: Workshop, id: str, line: str, told: str
+    served: WorkerHome, id: str, line: str, told: str
 ) -> None:
     tried(served, f"{line}; exit 75", id, retry_delay="30m", backoff_strategy="fixed")
     assert waits(served, id) == HOUR // 2
@@ -96,13 +97,13 @@ def test_what_cannot_be_understood_is_told_and_ignored(
     assert error.startswith(f"exit code 75 ({told}")
 
 
-def test_it_runs_again_at_once_if_it_wants_to(served: Workshop) -> None:
+def test_it_runs_again_at_once_if_it_wants_to(served: WorkerHome) -> None:
     line = 'test $QUEUECTL_ATTEMPT = 2 && exit 0; echo 0 > "$QUEUECTL_RETRY_AFTER"; exit 75'
     served.enqueue(line, id="again", max_retries=1, retry_delay="1h", backoff_strategy="fixed")
     assert served.ended("again").state == states.COMPLETED
 
 
-def test_each_attempt_has_a_file_of_its_own_that_we_do_not_make(served: Workshop) -> None:
+def test_each_attempt_has_a_file_of_its_own_that_we_do_not_make(served: WorkerHome) -> None:
     line = 'test -e "$QUEUECTL_RETRY_AFTER" && exit 9; echo "$QUEUECTL_RETRY_AFTER"; exit 1'
     served.enqueue(line, id="named", max_retries=1, retry_delay=0, backoff_strategy="fixed")
     served.ended("named")
@@ -114,13 +115,13 @@ def test_each_attempt_has_a_file_of_its_own_that_we_do_not_make(served: Workshop
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
 
 
-def test_codes_that_are_not_to_be_retried_go_first(served: Workshop) -> None:
+def test_codes_that_are_not_to_be_retried_go_first(served: WorkerHome) -> None:
     job = served.run("echo 1h > $QUEUECTL_RETRY_AFTER; exit 75", max_retries=3, no_retry_on="75")
     assert job.state == states.DEAD
     assert job.last_error == "exit code 75 (exit code 75 is not to be retried)"
 
 
-def test_ok_codes_are_successes_and_kept(served: Workshop) -> None:
+def test_ok_codes_are_successes_and_kept(served: WorkerHome) -> None:
     job = served.run("exit 3", ok_codes="3")
     attempt = served.attempt(job.id)
     assert (job.state, job.exit_code, job.last_error) == (states.COMPLETED, 3, None)
@@ -130,24 +131,24 @@ def test_ok_codes_are_successes_and_kept(served: Workshop) -> None:
 # --- leftovers ----------------------------------------------------------------------------------------------
 
 
-def test_a_worker_that_leaves_takes_its_files_along(site: Workshop) -> None:
-    process = site.serve()
-    site.run("echo 1h > $QUEUECTL_RETRY_AFTER")
-    assert len(files(site)) == 1
+def test_a_worker_that_leaves_takes_its_files_along(home: WorkerHome) -> None:
+    process = home.serve()
+    home.run("echo 1h > $QUEUECTL_RETRY_AFTER")
+    assert len(files(home)) == 1
     process.terminate()
     assert process.wait(20) == 0
-    assert directories(site) == []
+    assert directories(home) == []
 
 
-def test_those_of_a_worker_that_died_go_with_the_next_start(site: Workshop) -> None:
-    process = site.serve()
-    site.run("echo 1h > $QUEUECTL_RETRY_AFTER")
+def test_those_of_a_worker_that_died_go_with_the_next_start(home: WorkerHome) -> None:
+    process = home.serve()
+    home.run("echo 1h > $QUEUECTL_RETRY_AFTER")
     kill(process.pid)
     process.wait(20)
-    (left,) = directories(site)
-    site.serve()
+    (left,) = directories(home)
+    home.serve()
     assert not left.exists()
-    assert len(directories(site)) == 1
+    assert len(directories(home)) == 1
 
 
 def test_those_of_a_living_worker_stay(tmp_path: Path) -> None:

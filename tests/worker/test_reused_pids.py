@@ -12,8 +12,8 @@ import pytest
 
 from queuectl.system import linux
 from queuectl.upkeep.rescuer import rescue
-from tests.worker.ghosts import harms_no_stranger, left_by_a_ghost
-from tests.worker.workshop import Workshop
+from tests.support.dead_worker import job_of_a_dead_worker, spares_an_unrelated_process
+from tests.support.worker_home import WorkerHome
 
 SPACE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
 ROOT = Path(__file__).parents[2]
@@ -40,16 +40,16 @@ def test_no_stranger_is_signalled(tmp_path: Path, scene: str) -> None:
     assert played.returncode == 0, played.stdout + played.stderr
 
 
-def test_numbers_from_another_container_are_not_looked_up(site: Workshop) -> None:
+def test_numbers_from_another_container_are_not_looked_up(home: WorkerHome) -> None:
     """It shares our home and our boot; but its numbers mean other processes here."""
-    harms_no_stranger(site, namespace="4711", lease_ms=1)
+    spares_an_unrelated_process(home, namespace="4711", lease_ms=1)
 
 
 @pytest.mark.parametrize("noted", [1, -1, -(2**63), 2**63 - 1, 2**31, 1 << 32])
-def test_a_damaged_ledger_stops_nobody(site: Workshop, noted: int) -> None:
-    id = left_by_a_ghost(site, noted, start="1")
-    assert rescue(site.jobs.store, site.jobs.settings, site.jobs.clock.now()) == 1
-    assert site.job(id).lost == 1
+def test_a_damaged_ledger_stops_nobody(home: WorkerHome, noted: int) -> None:
+    id = job_of_a_dead_worker(home, noted, start="1")
+    assert rescue(home.jobs.store, home.jobs.settings, home.jobs.clock.now()) == 1
+    assert home.job(id).lost == 1
 
 
 def test_a_birth_is_the_same_whenever_it_is_asked_for() -> None:

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from queuectl.testing import wait_until
-from tests.programs import needed
-from tests.worker.workshop import Workshop
+from tests.support.programs import require
+from tests.support.worker_home import WorkerHome
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 # Writes numbered lines of different lengths, so that a torn one could be told.
@@ -59,12 +59,12 @@ def test_three_old_files_are_kept_and_none_grows_far_beyond_the_limit(tmp_path: 
     assert max(file.stat().st_size for file in written(path)) <= 2_000 + 2 * 80
 
 
-def test_background_workers_begin_a_new_log_by_themselves(site: Workshop) -> None:
-    site.config(worker_log_max="2000")
-    site.start(count=2)
-    ids = [site.enqueue("false", max_retries=0) for _ in range(60)]
-    site.ended(*ids)
-    logs = site.home / "logs"
+def test_background_workers_begin_a_new_log_by_themselves(home: WorkerHome) -> None:
+    home.config(worker_log_max="2000")
+    home.start(count=2)
+    ids = [home.enqueue("false", max_retries=0) for _ in range(60)]
+    home.ended(*ids)
+    logs = home.path / "logs"
     wait_until(lambda: sum(f.read_text().count(" moved to ") for f in written(logs / "workers.log")) >= 40)
     assert {file.name for file in written(logs / "workers.log")} >= {
         "workers.log",
@@ -74,20 +74,20 @@ def test_background_workers_begin_a_new_log_by_themselves(site: Workshop) -> Non
     assert (logs / "workers.log").stat().st_size < 2_500
 
 
-def test_workers_follow_when_logrotate_moves_their_log_away(site: Workshop) -> None:
-    logrotate = needed("logrotate")
-    site.start(count=2)
-    site.ended(*[site.enqueue("false", max_retries=0) for _ in range(6)])
-    log = site.home / "logs" / "workers.log"
+def test_workers_follow_when_logrotate_moves_their_log_away(home: WorkerHome) -> None:
+    logrotate = require("logrotate")
+    home.start(count=2)
+    home.ended(*[home.enqueue("false", max_retries=0) for _ in range(6)])
+    log = home.path / "logs" / "workers.log"
     before = log.read_text()
-    recipe = site.home.parent / "logrotate.conf"
+    recipe = home.path.parent / "logrotate.conf"
     (shown,) = re.findall(r"```text\n(\S+workers\.log \{.*?)```", OPERATIONS.read_text(), re.DOTALL)
     recipe.write_text(re.sub(r"^ *su .*\n", "", re.sub(r"^\S+", str(log), shown), flags=re.MULTILINE))
     recipe.chmod(0o600)
-    rotate = [logrotate, "--force", "--state", str(site.home.parent / "state"), str(recipe)]
+    rotate = [logrotate, "--force", "--state", str(home.path.parent / "state"), str(recipe)]
     subprocess.run(rotate, check=True, capture_output=True)
     assert (log.parent / "workers.log.1").read_text() == before
     assert not log.exists()
-    site.ended(site.enqueue("false", max_retries=0, id="later"))
+    home.ended(home.enqueue("false", max_retries=0, id="later"))
     wait_until(lambda: log.exists() and "Job later moved to" in log.read_text(), what="the new log")
     assert log.stat().st_mode & 0o777 == 0o600

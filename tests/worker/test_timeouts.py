@@ -7,8 +7,9 @@ import pytest
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.testing import wait_until
-from tests.worker.systems import both_systems_served
-from tests.worker.workshop import Workshop, alive, elapsed, kill
+from tests.support.processes import alive, elapsed, kill
+from tests.support.systems import both_systems_served
+from tests.support.worker_home import WorkerHome
 
 # Ways to get out of reach of a signal to the process group; each writes the pid of what got away.
 ESCAPES = {
@@ -21,7 +22,7 @@ ESCAPES = {
 
 
 @both_systems_served
-def test_a_job_over_its_time_fails_with_the_reason(served: Workshop) -> None:
+def test_a_job_over_its_time_fails_with_the_reason(served: WorkerHome) -> None:
     took = elapsed()
     job = served.run("echo begun; sleep 60", timeout="300ms")
     assert took() < 5
@@ -34,13 +35,13 @@ def test_a_job_over_its_time_fails_with_the_reason(served: Workshop) -> None:
     assert 200 <= attempt.finished_at - attempt.started_at < 3000
 
 
-def test_a_job_over_its_time_is_retried(served: Workshop) -> None:
+def test_a_job_over_its_time_is_retried(served: WorkerHome) -> None:
     job = served.run('test "$QUEUECTL_ATTEMPT" = 2 || sleep 60', timeout="200ms", max_retries=1)
     assert (job.state, job.attempts) == (states.COMPLETED, 2)
     assert [attempt.outcome for attempt in served.attempts(job.id)] == [kinds.TIMEOUT, kinds.SUCCEEDED]
 
 
-def test_a_command_may_tidy_up_and_still_timed_out(served: Workshop) -> None:
+def test_a_command_may_tidy_up_and_still_timed_out(served: WorkerHome) -> None:
     job = served.run("trap 'echo tidy; exit 0' TERM; echo ready; sleep 60 & wait", timeout="300ms")
     attempt = served.attempt(job.id)
     assert (job.state, attempt.outcome, attempt.exit_code) == (states.DEAD, kinds.TIMEOUT, 0)
@@ -48,7 +49,7 @@ def test_a_command_may_tidy_up_and_still_timed_out(served: Workshop) -> None:
 
 
 @both_systems_served
-def test_a_command_that_ignores_term_is_killed_after_the_grace(served: Workshop) -> None:
+def test_a_command_that_ignores_term_is_killed_after_the_grace(served: WorkerHome) -> None:
     took = elapsed()
     job = served.run("trap '' TERM; while :; do sleep 0.05; done", timeout="200ms")
     assert 0.4 < took() < 5  # the timeout, then the grace of 300 ms
@@ -57,16 +58,16 @@ def test_a_command_that_ignores_term_is_killed_after_the_grace(served: Workshop)
 
 
 @pytest.mark.parametrize("escape", ESCAPES.values(), ids=ESCAPES.keys())
-def test_nothing_of_the_tree_survives_a_timeout(served: Workshop, escape: str) -> None:
+def test_nothing_of_the_tree_survives_a_timeout(served: WorkerHome, escape: str) -> None:
     assert_gone(served, escape)
 
 
 @both_systems_served
-def test_nothing_of_the_tree_survives_anywhere(served: Workshop) -> None:
+def test_nothing_of_the_tree_survives_anywhere(served: WorkerHome) -> None:
     assert_gone(served, ESCAPES["a double fork"])
 
 
-def assert_gone(served: Workshop, escape: str) -> None:
+def assert_gone(served: WorkerHome, escape: str) -> None:
     job = served.run(escape, timeout="500ms")
     assert served.attempt(job.id).outcome == kinds.TIMEOUT
     escaped = int(served.stdout(job.id))
@@ -74,16 +75,16 @@ def assert_gone(served: Workshop, escape: str) -> None:
     assert not served.job_processes()
 
 
-def test_a_stopped_command_is_ended_too(served: Workshop) -> None:
+def test_a_stopped_command_is_ended_too(served: WorkerHome) -> None:
     job = served.run("kill -STOP $$", timeout="200ms")
     assert served.attempt(job.id).outcome == kinds.TIMEOUT
 
 
-def test_a_command_within_its_time_is_left_alone(served: Workshop) -> None:
+def test_a_command_within_its_time_is_left_alone(served: WorkerHome) -> None:
     assert served.run("sleep 0.2", timeout="10s").state == states.COMPLETED
 
 
-def test_the_time_of_a_job_that_left_processes_behind_is_its_own(served: Workshop) -> None:
+def test_the_time_of_a_job_that_left_processes_behind_is_its_own(served: WorkerHome) -> None:
     job = served.run("sleep 60 & echo $!", timeout="200ms")
     assert served.attempt(job.id).outcome == kinds.SUCCEEDED
     left = int(served.stdout(job.id))

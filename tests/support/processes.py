@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from queuectl.errors import StoreBusy
@@ -54,3 +56,54 @@ def _is_free(queue: Queue) -> bool:
         return bool(db.write("probe", probe))  # in SQLite to write at all is the proof
     except StoreBusy:
         return False
+
+
+def read_proc(pid: int, name: str) -> bytes:
+    try:
+        return Path("/proc", str(pid), name).read_bytes()
+    except OSError:
+        return b""
+
+
+def kill(pid: int, signum: int = 9) -> None:
+    try:
+        os.kill(pid, signum)
+    except ProcessLookupError:
+        pass
+
+
+def alive(pid: int) -> bool:
+    """Whether it runs, and is not only a zombie."""
+    stat = read_proc(pid, "stat").decode()
+    return bool(stat) and stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = read_proc(pid, "stat").decode().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def switches(pid: int) -> int:
+    """How often it went to sleep."""
+    return _status(pid, "voluntary_ctxt_switches")
+
+
+def resident_kb(pid: int) -> int:
+    return _status(pid, "VmRSS")
+
+
+def _status(pid: int, name: str) -> int:
+    for line in read_proc(pid, "status").decode().splitlines():
+        if line.startswith(name + ":"):
+            return int(line.split()[1])
+    return 0
+
+
+def descriptors(pid: int) -> int:
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def elapsed() -> Callable[[], float]:
+    """A stopwatch, running."""
+    began = time.monotonic()
+    return lambda: time.monotonic() - began

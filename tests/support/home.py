@@ -13,14 +13,14 @@ import pytest
 from queuectl import Queue
 from queuectl.paths import Location, locate
 from queuectl.testing import wait_until
-from tests import stillness
+from tests.support import processes
 
 
-class Site:
-    """`site.q("status")` runs the real command; `site.start()` starts real workers."""
+class Home:
+    """`home.q("status")` runs the real command; `home.start()` starts real workers."""
 
     def __init__(self, home: Path, *, portable: bool = False, url: str | None = None) -> None:
-        self.home = home
+        self.path = home
         self.url = url  # of a server; None: the file in the home
         self.work = home.parent / "work"
         self.work.mkdir(exist_ok=True)
@@ -67,17 +67,17 @@ class Site:
 
     def queue(self) -> Queue:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("QUEUECTL_HOME", str(self.home))
+            patch.setenv("QUEUECTL_HOME", str(self.path))
             return Queue.open(self.address)
 
     @property
     def address(self) -> str:
-        return self.url or str(self.home / "queue.db")
+        return self.url or str(self.path / "queue.db")
 
     @property
     def location(self) -> Location:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("QUEUECTL_HOME", str(self.home))
+            patch.setenv("QUEUECTL_HOME", str(self.path))
             return locate(self.address)
 
     def configure(self, **values: object) -> None:
@@ -132,11 +132,11 @@ class Site:
     def freeze(self, pid: int) -> None:
         """SIGSTOP, but not in the middle of a transaction."""
         with self.queue() as queue:
-            stillness.freeze(pid, queue)
+            processes.freeze(pid, queue)
 
     def pids(self) -> list[int]:
         """Every living process that carries this home in its environment: workers, and their commands."""
-        mark = f"QUEUECTL_HOME={self.home}".encode()
+        mark = f"QUEUECTL_HOME={self.path}".encode()
         found = []
         for name in os.listdir("/proc"):
             if not name.isdigit() or int(name) == os.getpid():
@@ -154,7 +154,7 @@ class Site:
         """Kill everything; returns what there was."""
         found = self._kill_all()
         # A supervisor may have started another worker before it was killed itself.
-        wait_until(lambda: not self._kill_all(), what="the processes of the site to end")
+        wait_until(lambda: not self._kill_all(), what="the processes of the home to end")
         for process in self._foreground:
             process.communicate()
         return found
@@ -167,3 +167,13 @@ class Site:
             except ProcessLookupError:
                 pass
         return found
+
+
+def path_with_queuectl(directory: Path, *options: str) -> str:
+    """The PATH, but `queuectl` is found in bin/ of this directory; `options` are the interpreter's."""
+    shim = directory / "bin" / "queuectl"
+    shim.parent.mkdir()
+    words = " ".join((f'"{sys.executable}"', *options, "-P", "-m", "queuectl"))
+    shim.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+    shim.chmod(0o755)
+    return f"{shim.parent}{os.pathsep}{os.environ['PATH']}"

@@ -17,12 +17,12 @@ import psycopg
 import pymysql
 import pytest
 
-from tests.servers.admin import connect_mysql
-from tests.servers.binaries import installed
-from tests.servers.missing import NAMES, VARIABLES, missing
-from tests.servers.process import ServerFailed
-from tests.servers.shared import private_url
-from tests.servers.urls import engine_of, split_schema
+from tests.support.servers.admin import connect_mysql
+from tests.support.servers.binaries import installed
+from tests.support.servers.missing import NAMES, VARIABLES, missing
+from tests.support.servers.process import ServerFailed
+from tests.support.servers.shared import private_url
+from tests.support.servers.urls import engine_of, split_schema
 
 # The value of QUEUECTL_TEST_… that asks for a server of our own even where one is running.
 PRIVATE = "private"

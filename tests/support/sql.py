@@ -8,8 +8,8 @@ from typing import Any
 
 import psycopg
 
-from tests.servers import admin
-from tests.servers.urls import engine_of, split_database, split_schema
+from tests.support.servers import admin
+from tests.support.servers.urls import engine_of, split_database, split_schema
 
 Rows = Sequence[tuple[Any, ...]]
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import psycopg
 
-from tests.servers.admin import connect_mysql
-from tests.servers.binaries import mariadb_programs, postgres_folder
-from tests.servers.lifecycle import PrivateServer
-from tests.servers.missing import missing
+from tests.support.servers.admin import connect_mysql
+from tests.support.servers.binaries import mariadb_programs, postgres_folder
+from tests.support.servers.lifecycle import PrivateServer
+from tests.support.servers.missing import missing
 
 _IPC_RMID = 0
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.servers import housing
-from tests.servers.exits import at_exit
-from tests.servers.lifecycle import PrivateServer
-from tests.servers.private import PrivateMariadb, PrivatePostgres
+from tests.support.servers import housing
+from tests.support.servers.exits import at_exit
+from tests.support.servers.lifecycle import PrivateServer
+from tests.support.servers.private import PrivateMariadb, PrivatePostgres
 
 SERVERS: dict[str, type[PrivateServer]] = {"postgres": PrivatePostgres, "mysql": PrivateMariadb}
 

@@ -16,12 +16,12 @@ import psycopg
 import pymysql
 
 from queuectl.testing import wait_until
-from tests.servers import admin, housing
-from tests.servers.binaries import installed
-from tests.servers.missing import missing
-from tests.servers.places import fresh_on
-from tests.servers.process import KeptProcess, ServerFailed
-from tests.servers.urls import host_in_url
+from tests.support.servers import admin, housing
+from tests.support.servers.binaries import installed
+from tests.support.servers.missing import missing
+from tests.support.servers.places import fresh_on
+from tests.support.servers.process import KeptProcess, ServerFailed
+from tests.support.servers.urls import host_in_url
 
 _EVERYWHERE = {"*", "0.0.0.0", "::"}
 

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.engines import ENGINES
+from tests.support.engines import ENGINES
 
 every_engine = pytest.mark.parametrize("store_engine", ENGINES)
 

@@ -1,6 +1,6 @@
 """The places of the tests' stores, on every engine: a file, or a fresh place on a server.
 
-Servers are left to `tests.servers`, imported late: processes that a test starts need none of their own.
+Servers are left to `tests.support.servers`, imported late: processes that a test starts need none.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def fresh_store(engine: str) -> Iterator[str | None]:
     if engine == "sqlite":
         yield None
         return
-    from tests.servers import drop, fresh_url
+    from tests.support.servers import drop, fresh_url
 
     url = fresh_url(engine)
     try:

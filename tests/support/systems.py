@@ -4,5 +4,5 @@ from __future__ import annotations
 
 import pytest
 
-both_systems = pytest.mark.parametrize("site", ["linux", "portable"], indirect=True)
+both_systems = pytest.mark.parametrize("home", ["linux", "portable"], indirect=True)
 both_systems_served = pytest.mark.parametrize("served", ["linux", "portable"], indirect=True, scope="module")

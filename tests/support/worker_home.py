@@ -1,12 +1,11 @@
-"""A site with a worker to be watched: short graces, jobs and their output at hand, the log in a file."""
+"""A home with a worker to watch: short graces, jobs and their output at hand, the log in a file."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,13 +21,14 @@ from queuectl.paths import Location
 from queuectl.store.messages import Worker
 from queuectl.store.open import open_store
 from queuectl.testing import wait_until
-from tests.site import Site
+from tests.support.home import Home
+from tests.support.processes import kill, read_proc
 
 QUICK = {"kill-grace": "300ms", "stop-grace": "20s", "backoff-base": "0.001"}
 
 
-class Workshop(Site):
-    """`site.serve()` is one worker process of ours; `site.run("echo hi")` the job when it has ended."""
+class WorkerHome(Home):
+    """`home.serve()` starts one worker process; `home.run("echo hi")` the job when it has ended."""
 
     def __init__(self, home: Path, *, portable: bool = False) -> None:
         super().__init__(home, portable=portable)
@@ -100,7 +100,7 @@ class Workshop(Site):
     @property
     def log(self) -> str:
         """What foreground workers and those in the background have said."""
-        files = (self.log_file, self.home / "logs" / "workers.log")
+        files = (self.log_file, self.path / "logs" / "workers.log")
         return "".join(file.read_text() for file in files if file.exists())
 
     # --- jobs -----------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ class Workshop(Site):
 
     @property
     def logs_dir(self) -> str:
-        return str(self.home / "logs")
+        return str(self.path / "logs")
 
     def chunks(self, id: str) -> list[Chunk]:
         """The stored output of the last attempt."""
@@ -169,7 +169,7 @@ class Workshop(Site):
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Nobody else can write meanwhile."""
-        db = apsw.Connection(str(self.home / "queue.db"))
+        db = apsw.Connection(str(self.path / "queue.db"))
         db.set_busy_timeout(5000)
         db.execute("BEGIN EXCLUSIVE")
         try:
@@ -181,8 +181,8 @@ class Workshop(Site):
     # --- processes ------------------------------------------------------------------------------------------
 
     def job_processes(self) -> list[int]:
-        """Living processes that belong to a job of this site."""
-        return [pid for pid in self.pids() if b"QUEUECTL_ATTEMPT_TOKEN=" in _proc(pid, "environ")]
+        """Living processes that belong to a job of this home."""
+        return [pid for pid in self.pids() if b"QUEUECTL_ATTEMPT_TOKEN=" in read_proc(pid, "environ")]
 
     def close(self) -> list[int]:
         """Stop everything; returns the processes of jobs that a stop has left."""
@@ -195,54 +195,3 @@ class Workshop(Site):
         for process in self._foreground:
             process.wait(20)
         return left
-
-
-def _proc(pid: int, name: str) -> bytes:
-    try:
-        return Path("/proc", str(pid), name).read_bytes()
-    except OSError:
-        return b""
-
-
-def kill(pid: int, signum: int = 9) -> None:
-    try:
-        os.kill(pid, signum)
-    except ProcessLookupError:
-        pass
-
-
-def alive(pid: int) -> bool:
-    """Whether it runs, and is not only a zombie."""
-    stat = _proc(pid, "stat").decode()
-    return bool(stat) and stat.rpartition(")")[2].split()[0] not in "ZX"
-
-
-def cpu_seconds(pid: int) -> float:
-    fields = _proc(pid, "stat").decode().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def switches(pid: int) -> int:
-    """How often it went to sleep."""
-    return _status(pid, "voluntary_ctxt_switches")
-
-
-def resident_kb(pid: int) -> int:
-    return _status(pid, "VmRSS")
-
-
-def _status(pid: int, name: str) -> int:
-    for line in _proc(pid, "status").decode().splitlines():
-        if line.startswith(name + ":"):
-            return int(line.split()[1])
-    return 0
-
-
-def descriptors(pid: int) -> int:
-    return len(os.listdir(f"/proc/{pid}/fd"))
-
-
-def elapsed() -> Callable[[], float]:
-    """A stopwatch, running."""
-    began = time.monotonic()
-    return lambda: time.monotonic() - began

@@ -15,7 +15,7 @@ from queuectl.queue import Queue
 from queuectl.store.messages import Ask, Worker
 
 
-class Stagehand:
+class FakeWorker:
     """A worker that runs nothing: the test says how each attempt ends."""
 
     def __init__(self, queue: Queue, *, alive: bool = True) -> None:

@@ -38,7 +38,7 @@ class Place:
         self.directory = directory
         self.work = directory / "work"
         self.work.mkdir()
-        self._crews: list[Crew] = []
+        self._crews: list[WorkerProcess] = []
         self._stores: list[Store] = []
         self.store = self.open()
         self.queue = Queue(self.store, Settings(), SYSTEM_CLOCK)
@@ -96,9 +96,9 @@ class Place:
 
     def worker(
         self, *options: str, url: str = "", home: str = "home", count: int = 1, popen: Popen | None = None
-    ) -> Crew:
+    ) -> WorkerProcess:
         """Worker processes in the foreground, not yet registered."""
-        crew = Crew(self, options, url=url, home=home, count=count, popen=popen or subprocess.Popen)
+        crew = WorkerProcess(self, options, url=url, home=home, count=count, popen=popen or subprocess.Popen)
         self._crews.append(crew)
         return crew
 
@@ -116,7 +116,7 @@ class Place:
             store.close()
 
 
-class Crew:
+class WorkerProcess:
     """The processes of one `worker start --foreground`, and what they say."""
 
     def __init__(
@@ -147,7 +147,7 @@ class Crew:
         """The incarnations that have registered so far, in their order."""
         return [line.split()[2] for line in self.log.splitlines() if line.split()[3:4] == ["started,"]]
 
-    def ready(self, *, timeout: float = 30) -> Crew:
+    def ready(self, *, timeout: float = 30) -> WorkerProcess:
         wait_until(
             lambda: len(self.ids()) >= self.count or self.process.poll() is not None,
             timeout=timeout,

@@ -82,7 +82,9 @@ def _source() -> socket.socket:
     """The way to the process from which all are forked; it ends with this one."""
     ours, its = socket.socketpair()
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.warm", str(its.fileno())], cwd=_ROOT, pass_fds=[its.fileno()]
+        [sys.executable, "-m", "tests.support.fork_server", str(its.fileno())],
+        cwd=_ROOT,
+        pass_fds=[its.fileno()],
     )
     its.close()
     atexit.register(process.wait)

@@ -10,8 +10,8 @@ from typing import Any
 import psycopg
 import pymysql
 
-from tests.servers import admin
-from tests.servers.urls import engine_of, split_database, split_schema
+from tests.support.servers import admin
+from tests.support.servers.urls import engine_of, split_database, split_schema
 
 _WAITING = "SELECT pid FROM pg_stat_activity WHERE application_name = %s AND wait_event_type = 'Lock'"
 _SESSIONS = {

@@ -28,7 +28,7 @@ _ENOUGH = 1 << 20  # waiting to be sent: read no more until it went
 
 _NEW_TRANSACTION = re.compile(r"\s*(?:begin\b|start\s|rollback\s*;?\s*$)", re.IGNORECASE)
 
-# Where a proxy may listen: the machine itself, and the wires of tests.network.machines.
+# Where a proxy may listen: the machine itself, and the wires of tests.support.machines.
 _OURS = ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("10.213.0.0/16")
 
 Which = int | Callable[[list[str]], bool] | None

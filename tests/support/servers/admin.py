@@ -13,8 +13,8 @@ from typing import Any
 import psycopg
 import pymysql
 
-from tests.servers.exits import at_exit
-from tests.servers.urls import engine_of, mysql_login
+from tests.support.servers.exits import at_exit
+from tests.support.servers.urls import engine_of, mysql_login
 
 # Whoever drops a place of a test waits no longer than this for those who still use it.
 _LOCK_WAIT = "250ms"

@@ -15,38 +15,38 @@ from urllib.parse import urlsplit
 import httpx
 
 from queuectl import Queue
-from tests import warm
-from tests.site import Site
+from tests.support import fork_server
+from tests.support.home import Home
 
 OWN = "the store's own token"
-Process = warm.Started | subprocess.Popen[bytes]
+Process = fork_server.Started | subprocess.Popen[bytes]
 
 
 class Server:
-    """`queuectl dashboard --port 0` on a site's store. `args` and `env` are added to the command's.
+    """`queuectl dashboard --port 0` on a home's store. `args` and `env` are added to the command's.
 
     Its process starts warm; a `ColdServer` is started as people do it.
     """
 
-    def __init__(self, site: Site, *args: str, env: dict[str, str] | None = None) -> None:
-        self.site = site
-        self.home = site.home
+    def __init__(self, home: Home, *args: str, env: dict[str, str] | None = None) -> None:
+        self.home = home
+        self.path = home.path
         self._clients: list[httpx.Client] = []
-        self._errors = site.work / f"dashboard-{len(os.listdir(site.work))}.stderr"
+        self._errors = home.work / f"dashboard-{len(os.listdir(home.work))}.stderr"
         port = () if "--port" in args else ("--port", "0")
         with self._errors.open("wb") as stderr:
             self.process = self._start(
-                ["dashboard", *port, "--json", *args], {**site.env, **(env or {})}, stderr.fileno()
+                ["dashboard", *port, "--json", *args], {**home.env, **(env or {})}, stderr.fileno()
             )
         said = self._announced()
         self.url: str = said["url"].rstrip("/")
         self.link: str = said["link"]
         self.port = int(urlsplit(self.url).port or 0)
-        file = Path(site.location.state_dir, "dashboard.token")
+        file = Path(home.location.state_dir, "dashboard.token")
         self.token = file.read_text().strip() if file.exists() else ""
 
     def _start(self, words: list[str], env: dict[str, str], stderr: int) -> Process:
-        return warm.start(words, env=env, cwd=self.site.work, stderr=stderr)
+        return fork_server.start(words, env=env, cwd=self.home.work, stderr=stderr)
 
     def _announced(self) -> dict[str, Any]:
         """What it prints once it can be used: one JSON document."""
@@ -77,7 +77,7 @@ class Server:
 
     def queue(self) -> Queue:
         """A connection of the test's own to the store."""
-        return self.site.queue()
+        return self.home.queue()
 
     def client(self, token: str | None = OWN, **options: Any) -> httpx.Client:
         """By default with the admin token; None: without any. Paths are relative to the server's root."""
@@ -124,7 +124,7 @@ class ColdServer(Server):
         return subprocess.Popen(
             [sys.executable, *self.door, *words],
             env=env,
-            cwd=self.site.work,
+            cwd=self.home.work,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=stderr,

@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from tests.servers.found import require
-from tests.servers.places import drop, fresh_url
-from tests.servers.private import PrivateMariadb, PrivatePostgres
+from tests.support.servers.found import require
+from tests.support.servers.places import drop, fresh_url
+from tests.support.servers.private import PrivateMariadb, PrivatePostgres
 
 __all__ = ["ENGINES", "PrivateMariadb", "PrivatePostgres", "drop", "fresh_url", "require"]
 

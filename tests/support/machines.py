@@ -28,7 +28,7 @@ from typing import IO, Any, NoReturn
 import pytest
 
 from queuectl.testing import wait_until
-from tests.network.quiet import links_may_change
+from tests.support.quiet_network import links_may_change
 
 _TOOLS = "ip", "unshare", "nsenter"
 _UNSHARE = (

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from tests.servers import drop, fresh_url
-
 from queuectl.address import Address
 from queuectl.errors import QueuectlError
 from queuectl.paths import Location
 from queuectl.store.open import open_store
+from tests.support.servers import drop, fresh_url
 
 if TYPE_CHECKING:
     from queuectl.store.api import Store

@@ -14,9 +14,9 @@ import psycopg
 import pymysql
 
 from queuectl.testing import wait_until
-from tests.servers import admin
-from tests.servers.exits import at_exit
-from tests.servers.urls import engine_of, split_database, split_schema, with_database, with_schema
+from tests.support.servers import admin
+from tests.support.servers.exits import at_exit
+from tests.support.servers.urls import engine_of, split_database, split_schema, with_database, with_schema
 
 _OURS = re.compile(r"(?:queuectl_)?t_[0-9a-f]{12}")
 _PATIENCE = 15.0
@@ -55,7 +55,7 @@ _handed_out: set[str] = set()
 
 def fresh_url(engine: str) -> str:
     """A fresh place on the server of the run. What a test does not drop is dropped when the process ends."""
-    from tests.servers.found import base_url
+    from tests.support.servers.found import base_url
 
     url = fresh_on(base_url(engine))
     _handed_out.add(url)

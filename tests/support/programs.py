@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 
-def needed(program: str) -> str:
+def require(program: str) -> str:
     """Where it is."""
     found = shutil.which(program)
     if found is None:
