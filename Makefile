@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv servers check test test-long bench bench-full proof proof-quick format docs build clean
+.PHONY: help venv servers check test test-fast test-long bench bench-full proof proof-quick format docs build clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -50,23 +50,15 @@ servers: $(STAMP) ## PostgreSQL, MariaDB and Chromium for the tests: installed i
 	@$(BIN)/python tools/get_servers.py
 
 PYTEST := $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal
-# As on a system that is not Linux: what only Linux has is replaced by its fallbacks. Those know nothing of
-# engines, so one of them is enough.
-PORTABLE := QUEUECTL_PORTABLE=1 $(PYTEST) -k "not postgres and not mysql"
 
-# Only CI gives a test a second try, and says so; see the tool.
-SECOND_TRY := $(if $(CI),|| $(BIN)/python tools/second_try.py $$?)
-PORTABLE_SECOND_TRY := $(if $(CI),|| QUEUECTL_PORTABLE=1 $(BIN)/python tools/second_try.py $$?)
+test-fast: $(STAMP) ## 30 s: unit tests, the store on SQLite, commands in process; while editing
+	$(PYTEST) -m fast tests/unit tests/conformance tests/cli $(ARGS)
 
-test: $(STAMP) servers ## the test suite, within eight minutes on two cores
-	$(PYTEST) -m "not long and not proof" $(ARGS) $(SECOND_TRY)
-ifeq ($(ARGS),)
-	$(PORTABLE) -m "not long and not proof" tests/crash/test_deaths.py tests/worker/test_stop.py tests/worker/test_rescue.py $(PORTABLE_SECOND_TRY)
-endif
+test: $(STAMP) servers ## 4 min on two cores: the suite, on every engine; before every commit
+	$(PYTEST) -m "not long and not proof" $(ARGS)
 
-test-long: $(STAMP) servers ## what takes longer: more engines, more rounds, and all processes again with the fallbacks
-	$(PYTEST) -m "long or proof" $(SECOND_TRY)
-	$(PORTABLE) -m "not proof" tests/crash tests/worker $(PORTABLE_SECOND_TRY)
+test-long: $(STAMP) servers ## 12 min: what CI adds: browsers, more engines, more rounds, physical limits
+	$(PYTEST) -m "long or proof" $(ARGS)
 
 proof: $(STAMP) servers ## an hour of faults on every engine; writes the figures into docs/reliability.md
 	-$(BIN)/python -m pip install --quiet --editable '.[proof]'

@@ -9,7 +9,10 @@ from hypothesis import HealthCheck, settings
 
 from tests.support.counts import check_counts
 from tests.support.home import Home
-from tests.tiers import mark_long
+
+FAST_FOLDERS = ("unit", "conformance", "cli")
+SLOWER = {"server", "process", "long", "proof"}  # marks
+STARTS_PROCESSES = {"cli_process", "terminal", "start", "home"}  # fixtures
 
 
 def pytest_configure() -> None:
@@ -29,7 +32,19 @@ def _hear_signals() -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` looks at the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    mark_long(items)
+    for item in items:
+        if _is_fast(item):
+            item.add_marker("fast")
+
+
+def _is_fast(item: pytest.Item) -> bool:
+    """Whether it runs in this process and on SQLite alone, so that it is over in milliseconds."""
+    fixtures = set(getattr(item, "fixturenames", ()))
+    return (
+        item.path.parent.name in FAST_FOLDERS
+        and not SLOWER.intersection(mark.name for mark in item.iter_markers())
+        and not STARTS_PROCESSES & fixtures
+    )
 
 
 @pytest.fixture

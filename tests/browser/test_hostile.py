@@ -17,6 +17,8 @@ from tests.browser.tab import Tab
 from tests.support.home import Home
 from tests.support.http import ok
 
+pytestmark = pytest.mark.long
+
 PAYLOADS = (
     "<script>alert(1)</script>",
     "</script><script>alert(1)</script>",

@@ -6,11 +6,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from queuectl.testing import wait_until
 from tests.browser.tab import Tab
 from tests.support.home import Home
+
+pytestmark = pytest.mark.long
 
 Enqueue = Callable[..., str]
 

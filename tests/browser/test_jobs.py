@@ -7,10 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.tab import Tab
 from tests.support.home import Home
+
+pytestmark = pytest.mark.long
 
 Enqueue = Callable[..., str]
 

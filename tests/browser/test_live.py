@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Request, expect
 
 from queuectl.queues import pause
@@ -13,6 +14,8 @@ from tests.browser.tab import CUT_OFF, NOT_LET_IN, Tab
 from tests.support.dashboard import Server
 from tests.support.fake_worker import FakeWorker, learned
 from tests.support.home import Home
+
+pytestmark = pytest.mark.long
 
 Visit = Callable[..., Tab]
 Enqueue = Callable[..., str]

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import httpx
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.tab import NOT_LET_IN, Tab
 from tests.support.dashboard import Server
 from tests.support.home import Home
+
+pytestmark = pytest.mark.long
 
 Visit = Callable[..., Tab]
 

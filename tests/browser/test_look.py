@@ -14,6 +14,8 @@ from tests.browser.tab import Tab
 from tests.support.dashboard import Server
 from tests.support.home import Home
 
+pytestmark = pytest.mark.long
+
 Visit = Callable[..., Tab]
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 

@@ -12,6 +12,8 @@ from tests.browser.tab import Tab
 from tests.support.dashboard import Server
 from tests.support.home import Home
 
+pytestmark = pytest.mark.long
+
 MANY = 100_000
 SOON = 10.0  # seconds until a page is there; far less on a calm machine, but tests share theirs
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.tab import Tab
 from tests.support.dashboard import Server
+
+pytestmark = pytest.mark.long
 
 PAGES = {
     "overview": ("Overview", "o"),

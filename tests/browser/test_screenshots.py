@@ -35,6 +35,7 @@ NO_TEST = """(names) => {
 }"""
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(not FOLDER, reason="pictures are taken only for who wants to look at them"),
     pytest.mark.timeout(600),
 ]

@@ -7,12 +7,15 @@ import shlex
 from collections.abc import Callable
 
 import httpx
+import pytest
 from playwright.sync_api import expect
 
 from queuectl.testing import wait_until
 from tests.browser.tab import Tab
 from tests.support.home import Home
 from tests.support.http import ok
+
+pytestmark = pytest.mark.long
 
 Enqueue = Callable[..., str]
 

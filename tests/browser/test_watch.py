@@ -10,6 +10,8 @@ from queuectl.testing import wait_until
 from tests.browser.tab import Tab
 from tests.browser.test_look import FAULTS, PALE
 
+pytestmark = pytest.mark.long
+
 CRIMES = {
     "dialog: 1": "alert(1)",
     "CSP VIOLATION script-src": """const made = document.createElement("script");

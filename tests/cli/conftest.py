@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
-from tests.support.engines import ENGINES, fresh_store
 from tests.support.fake_worker import FakeWorker
 
 from queuectl.cli.main import main
@@ -45,13 +44,6 @@ def assert_store_error(result: Result, says: str) -> None:
 
 class Cli(Protocol):
     def __call__(self, *words: str, stdin: str | None = None) -> Result: ...
-
-
-@pytest.fixture(params=ENGINES)
-def store_url(request: pytest.FixtureRequest) -> Iterator[str | None]:
-    """Every test runs on every engine; those about the file itself are in modules that say so."""
-    with fresh_store(request.param) as url:
-        yield url
 
 
 @pytest.fixture(autouse=True)

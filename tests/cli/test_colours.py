@@ -19,11 +19,6 @@ COMMANDS = {
 PLAIN = {"status": ["status"], "dlq": ["dlq", "list"], "queue": ["queue"], "main help": ["--help"]}
 
 
-@pytest.fixture
-def store_url() -> None:
-    """What engines have to do with colours: nothing."""
-
-
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
 def test_colours_on_a_terminal(
     terminal: Terminal, several: None, monkeypatch: pytest.MonkeyPatch, words: list[str]

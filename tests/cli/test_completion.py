@@ -103,10 +103,6 @@ class TestFromTheStore:
 
 
 class TestFromTheProgram:
-    @pytest.fixture
-    def store_url(self) -> None:
-        """None is needed."""
-
     @pytest.mark.parametrize(
         ("line", "expected"),
         [
@@ -173,10 +169,6 @@ def ask_process(line: str, **environment: str) -> subprocess.CompletedProcess[by
 
 class TestTrouble:
     """Somebody is in the middle of typing: nothing is said."""
-
-    @pytest.fixture
-    def store_url(self) -> None:
-        """Those that are meant are named."""
 
     @pytest.mark.parametrize(
         "line", ["queuectl show ", "queuectl nosuch ", "queuectl show 'a b", "queuectl dlq x "]

@@ -22,11 +22,6 @@ from queuectl.testing import wait_until
 
 
 @pytest.fixture
-def store_url() -> None:
-    """It has a store of its own, always a file."""
-
-
-@pytest.fixture
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where temporary directories are made."""
     path = tmp_path / "places"
@@ -108,6 +103,7 @@ def test_ended_at_any_moment_it_leaves_nothing(
     assert_nothing_is_left(places)
 
 
+@pytest.mark.long
 def test_killed_it_leaves_somebody_who_tidies_up(demo: subprocess.Popen[bytes], places: Path) -> None:
     read_until(demo, b"$ queuectl wait --all")
     demo.kill()

@@ -10,11 +10,6 @@ from queuectl.queue import Queue
 
 
 @pytest.fixture
-def store_url() -> None:
-    """On a file: what engines differ in is tested in tests/conformance/test_deaths.py."""
-
-
-@pytest.fixture
 def graves(queue: Queue, fake_worker: FakeWorker) -> None:
     for number in range(3):
         id, where = f"get{number}", ("mail", "mail", "web")[number]

@@ -13,11 +13,6 @@ from queuectl.queue import Queue
 from queuectl.queues import pause
 
 
-@pytest.fixture
-def store_url() -> None:
-    """A file."""
-
-
 def eta_line(cli: Cli) -> str:
     return next(line for line in cli("status").out.splitlines() if line.startswith("ETA: "))
 

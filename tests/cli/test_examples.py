@@ -46,11 +46,6 @@ PIPED = (Example(("import",)),)
 IN_A_PROCESS = ("run", "map --wait", "map --print", "map --resume", "worker", "help worker", *STDIN)
 
 
-@pytest.fixture
-def store_url() -> None:
-    """One engine is enough: how a command is typed does not depend on it."""
-
-
 @pytest.fixture(scope="module")
 def templates(tmp_path_factory: pytest.TempPathFactory) -> Templates:
     return Templates(tmp_path_factory.mktemp("stages"))
@@ -181,6 +176,7 @@ def test_examples_that_run_jobs_end_well(
     assert failed == [], printed
 
 
+@pytest.mark.long
 def test_examples_of_workers_end_well(templates: Templates, tmp_path: Path) -> None:
     """One after the other on one store, as somebody would type them."""
     examples = [list(example.words) for example in PROCESSES if begins(example, "worker")]

@@ -12,11 +12,6 @@ from queuectl.core.states import ALL
 from queuectl.queue import Queue
 
 
-@pytest.fixture
-def store_url() -> None:
-    """Lines are made of documents; what engines have to do with those is tested elsewhere."""
-
-
 @pytest.mark.parametrize(
     ("template", "expected"),
     [

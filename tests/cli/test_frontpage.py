@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from tests.cli.conftest import Cli, Result, assert_store_error
 from tests.support.fake_worker import FakeWorker
 
@@ -56,10 +55,6 @@ def test_a_job_on_every_engine(cli: Cli, queue: Queue) -> None:
 
 
 class TestOfAFile:
-    @pytest.fixture
-    def store_url(self) -> None:
-        """What stands on the page is the same on every engine."""
-
     def test_a_named_store_is_named_in_what_to_try(self, cli: Cli, elsewhere: Path) -> None:
         steps = suggested(cli("--db", "my jobs.db"))
         assert steps[1] == "queuectl --db 'my jobs.db' run -- echo hello"
@@ -158,10 +153,6 @@ def steps(**counts: int) -> list[str]:
 
 
 class TestWhatToTry:
-    @pytest.fixture
-    def store_url(self) -> None:
-        """No store is needed."""
-
     def test_there_are_always_three(self) -> None:
         for state in states.ALL:
             for workers in (0, 1):

@@ -19,11 +19,6 @@ PARSERS = list(every_parser())
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
-@pytest.fixture
-def store_url() -> None:
-    """Help needs no store."""
-
-
 @pytest.fixture(autouse=True)
 def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")

@@ -17,11 +17,6 @@ PLACE = "my jobs.db"
 OPTION = "--db 'my jobs.db' "
 
 
-@pytest.fixture
-def store_url() -> None:
-    """One engine: hints are the same on all."""
-
-
 @pytest.fixture(autouse=True)
 def here(elsewhere: Path) -> Path:
     return elsewhere

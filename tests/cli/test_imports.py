@@ -35,11 +35,6 @@ SLOW = {
 }
 
 
-@pytest.fixture
-def store_url() -> None:
-    """Into a file: that is what a script with many calls waits for. A server needs its driver as well."""
-
-
 def loaded_by(*words: str) -> set[str]:
     environment = {name: value for name, value in os.environ.items() if name != "QUEUECTL_PORTABLE"}
     done = subprocess.run(

@@ -10,11 +10,6 @@ from tests.cli.conftest import Cli, Terminal
 from queuectl.queue import Queue
 
 
-@pytest.fixture
-def store_url() -> None:
-    """A file; `test_map` has the tests that run on every engine."""
-
-
 def commands(queue: Queue) -> list[str]:
     return [job.command for job in queue.list()]
 

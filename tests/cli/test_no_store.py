@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Cli, assert_store_error
-from tests.support.engines import SERVERS, fresh_store
+from tests.support.engines import SERVERS, engines, fresh_store
 from tests.support.sql import tables
 
 LOOKING = [
@@ -47,11 +47,6 @@ ABOUT_ONE = [
     ("dlq", "show", "x"),
     ("dlq", "list", "--group", "x"),
 ]
-
-
-@pytest.fixture
-def store_url() -> None:
-    """A file, but for the class about servers."""
 
 
 @pytest.fixture(autouse=True)
@@ -131,7 +126,7 @@ def test_what_can_never_be_a_store_is_no_empty_one(cli: Cli, here: Path) -> None
         assert_store_error(cli("--db", place, "list"), "disk I/O error")
 
 
-@pytest.mark.parametrize("engine", SERVERS)
+@pytest.mark.parametrize("engine", engines(*SERVERS))
 def test_on_a_server(cli: Cli, home_dir: Path, engine: str) -> None:
     with fresh_store(engine) as url:
         assert url is not None

@@ -12,11 +12,6 @@ from tests.support.fake_worker import FakeWorker
 from queuectl.queue import Queue
 
 
-@pytest.fixture
-def store_url() -> None:
-    """What engines do is told in tests/conformance/test_notices.py."""
-
-
 def told(queue: Queue) -> list[tuple[str | None, str]]:
     return [(job.about, job.command) for job in queue.list() if job.about is not None]
 

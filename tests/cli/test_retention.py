@@ -13,11 +13,6 @@ from queuectl.testing import wait_until
 from queuectl.upkeep.trimmer import Trimmer
 
 
-@pytest.fixture
-def store_url() -> None:
-    """On a file: what engines differ in is tested in tests/conformance/test_retention.py."""
-
-
 def test_cleanup_keeps_the_newest_of_each_queue(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
     for number in range(4):
         queue.enqueue("true", id=f"a{number}", queue="mail" if number == 3 else "default")

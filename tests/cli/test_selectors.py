@@ -188,10 +188,6 @@ class TestActing:
 class TestIdsThatSomebodyChose:
     """Their beginnings are guessed only where a person sees it: job1 may have been one, and be gone."""
 
-    @pytest.fixture
-    def store_url(self) -> None:
-        """What engines have to do with it is tested above."""
-
     def test_not_in_a_script(self, cli: Cli, queue: Queue) -> None:
         queue.enqueue("true", id="job10")
         for words in (("show", "job1"), ("cancel", "job1"), ("rm", "job1", "--yes"), ("wait", "job1")):

@@ -59,11 +59,6 @@ class Machine:
 
 
 @pytest.fixture
-def store_url() -> None:
-    """No unit has anything to do with the engine but for its address."""
-
-
-@pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     fake = tmp_path / "machine"
     fake.mkdir()

@@ -21,11 +21,6 @@ PATIENCE = 60
 
 
 @pytest.fixture
-def store_url() -> None:
-    """One engine is enough for shells."""
-
-
-@pytest.fixture
 def shims(tmp_path: Path, several: None, monkeypatch: pytest.MonkeyPatch) -> Path:
     """`queuectl` on the path, and jobs."""
     monkeypatch.setenv("PATH", path_with_queuectl(tmp_path))

@@ -16,11 +16,6 @@ from queuectl.logfiles import log_name
 from queuectl.queue import Queue
 
 
-@pytest.fixture
-def store_url() -> None:
-    """In the file of the home: these tests are about that file."""
-
-
 def test_a_file_can_be_named_as_an_address(cli: Cli, tmp_path: Path, home_dir: Path) -> None:
     file = tmp_path / "other.db"
     assert cli("--db", str(file), "enqueue", "--id", "a", "true").code == 0

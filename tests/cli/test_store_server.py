@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Cli, assert_store_error
-from tests.support.engines import SERVERS, fresh_store
+from tests.support.engines import SERVERS, engines, fresh_store
 from tests.support.servers.urls import engine_of, split_schema
 from tests.support.sql import ask, tables
 
 SCHEMES = {"postgres": "postgresql", "mysql": "mysql"}
 
 
-@pytest.fixture(params=SERVERS)
+@pytest.fixture(params=engines(*SERVERS))
 def store_url(request: pytest.FixtureRequest) -> Iterator[str | None]:
     """On servers only: these tests are about them."""
     with fresh_store(request.param) as url:

@@ -43,11 +43,6 @@ ABOUT_ONE = [("show",), ("explain",), ("graph",), ("logs",)]
 HELP = [(command, "--help") for command in COMMANDS]
 
 
-@pytest.fixture
-def store_url() -> None:
-    """One engine: what is shown is the same on all."""
-
-
 def looking_at(*ids: str) -> list[tuple[str, ...]]:
     return [*ABOUT_ALL, *((*words, id) for words in ABOUT_ONE for id in ids)]
 

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from tests.cli.conftest import Cli
 from tests.support.fake_worker import FakeWorker
 
 from queuectl.logfiles import log_name
 from queuectl.queue import JobFilter, Queue
-
-
-@pytest.fixture
-def store_url() -> None:
-    """On a file: what engines differ in is tested in tests/conformance/test_compaction.py."""
 
 
 def log_of(queue: Queue, seq: int, end: str = "") -> Path:

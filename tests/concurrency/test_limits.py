@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 
+import pytest
 from tests.concurrency.crew import run_together
 from tests.concurrency.limited import keyed_enqueuer, sampler, starter
 from tests.concurrency.roles import now
 from tests.support.engines import Place
 from tests.support.jobs import described, new_job
+
+pytestmark = pytest.mark.long
 
 SAMPLES = 7_000  # on each of the three engines
 

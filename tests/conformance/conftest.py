@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.support.counts import check_counts
+from tests.support.engines import engines
 from tests.support.stores import ENGINES, Engine
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from queuectl.store.api import Store
 
 
-@pytest.fixture(params=sorted(ENGINES))
+@pytest.fixture(params=engines())
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     """A fresh store; `.open()` gives connections to it."""
     engine = ENGINES[request.param](tmp_path)

@@ -15,6 +15,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from tests.conformance.model import Model
+from tests.support.engines import SERVERS, engines
 from tests.support.jobs import (
     EVERYTHING,
     HOST,
@@ -263,6 +264,7 @@ class QueueMachine(RuleBasedStateMachine):
         assert self.store.has_work(self.now) == bool(due)
 
 
+@pytest.mark.parametrize("engine", engines(long=SERVERS), indirect=True)
 @pytest.mark.timeout(900)  # only a failure takes long: it is made small before it is shown
 def test_any_sequence_of_calls_agrees_with_the_model(engine: Engine) -> None:
     run_state_machine_as_test(

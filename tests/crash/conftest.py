@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.engines import ENGINES, fresh_store
+from tests.support.engines import SERVERS, engines, fresh_store
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=engines(long=SERVERS))
 def store_url(request: pytest.FixtureRequest) -> Iterator[str | None]:
     with fresh_store(request.param) as url:
         yield url

@@ -102,6 +102,7 @@ def filled(home: Path, tmp_path: Path) -> tuple[str, str]:
     return url, backup
 
 
+@pytest.mark.long
 def test_kill_9_during_a_backup_leaves_the_old_one_or_the_new(
     filled: tuple[str, str], tmp_path: Path
 ) -> None:
@@ -116,6 +117,7 @@ def test_kill_9_during_a_backup_leaves_the_old_one_or_the_new(
     assert [name for name in os.listdir(tmp_path) if "tmp" in name] == []
 
 
+@pytest.mark.long
 def test_kill_9_during_a_restore_leaves_the_old_queue_or_the_new(filled: tuple[str, str], home: Path) -> None:
     url, backup = filled
     for point in (

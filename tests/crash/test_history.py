@@ -12,6 +12,8 @@ from queuectl.store.tallies import MINUTE_MS
 from tests.crash.points import armed, await_fire
 from tests.support.home import Home
 
+pytestmark = pytest.mark.long
+
 # The store's part alone, as a worker's heart would call it at that time.
 DO = (
     "import sys; from queuectl.queue import Queue\n"

@@ -11,7 +11,11 @@ import pytest
 from tests.docs.blocks import pages
 from tests.docs.test_docs import Session, alike, blocks, steps
 
-WITH_SESSIONS = [page for page in pages() if page != "README.md" and blocks(page, "console")]
+WITH_SESSIONS = [
+    pytest.param(page, marks=pytest.mark.long) if page.startswith("docs/recipes/") else page
+    for page in pages()
+    if page != "README.md" and blocks(page, "console")
+]
 
 
 @pytest.mark.parametrize("page", WITH_SESSIONS)

@@ -13,6 +13,8 @@ import pytest
 import yaml
 from tests.docs.blocks import ROOT
 
+pytestmark = pytest.mark.long
+
 # What a browser loads by itself, not what somebody may click on.
 LOADED = re.compile(r"<(?:script|img|iframe|link|source)\b[^>]*?\b(?:src|href|srcset)=[\"']?([^\"'\s>]+)")
 IN_STYLES = re.compile(r"(?:url\(|@import)\s*[\"']?(https?:)?//", re.IGNORECASE)

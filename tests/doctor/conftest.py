@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from tests.doctor.patient import Place
-from tests.support.servers import ENGINES, PrivateMariadb, PrivatePostgres, drop, fresh_url
+from tests.support.engines import SERVERS, engines
+from tests.support.servers import PrivateMariadb, PrivatePostgres, drop, fresh_url
 
 WEAK_POSTGRES = {
     "fsync": "off",
@@ -44,13 +45,13 @@ def home_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=engines(long=SERVERS))
 def place(request: pytest.FixtureRequest, home_dir: Path) -> Iterator[Place]:
     """A fresh place on each engine; there is no queue in it yet."""
     yield from _place(request.param, home_dir)
 
 
-@pytest.fixture(params=["postgres", "mysql"])
+@pytest.fixture(params=engines(*SERVERS, long=SERVERS))
 def server_place(request: pytest.FixtureRequest, home_dir: Path) -> Iterator[Place]:
     yield from _place(request.param, home_dir)
 

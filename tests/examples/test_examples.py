@@ -124,6 +124,7 @@ def test_python_client(play: Callable[[str], str]) -> None:
     assert play("python-client").splitlines()[-1] == "3 jobs, 11 words"
 
 
+@pytest.mark.long
 def test_batch(play: Callable[[str], str], stage: Stage) -> None:
     said = play("batch")
     assert "5000 files\n" in said

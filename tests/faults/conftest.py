@@ -10,6 +10,7 @@ import pytest
 
 from queuectl.store.api import Store
 from tests.support import sessions
+from tests.support.engines import engines
 from tests.support.jobs import register
 from tests.support.proxy import Proxy
 from tests.support.servers import drop, fresh_url
@@ -18,7 +19,7 @@ from tests.support.servers.shared import SERVERS
 from tests.support.shared_queue import Place
 
 
-@pytest.fixture(params=sorted(SERVERS))
+@pytest.fixture(params=engines("postgres", "mysql", long=["mysql"]))
 def engine(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -72,6 +72,7 @@ def test_settings(person: Person, place: Place) -> None:
     assert place.store.stored_config() == {}
 
 
+@pytest.mark.long
 def test_who_was_stored_is_told_so_though_the_server_goes_away(
     place: Place, proxy: Proxy, proxied: str
 ) -> None:

@@ -25,6 +25,7 @@ def place(engine: str, tmp_path: Path) -> Iterator[Place]:
         place.close()
 
 
+@pytest.mark.long
 def test_workers_that_find_no_connection_wait(place: Place) -> None:
     """What runs is not touched by those who come and go, and none of them takes a job it cannot keep."""
     place.configure(claim_ahead="0", worker_heartbeat_interval="1s", worker_lease="12s")

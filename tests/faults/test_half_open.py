@@ -13,6 +13,8 @@ from tests.faults.ticks import TICKING, assert_no_overlap, lives
 from tests.support.proxy import Proxy
 from tests.support.shared_queue import Place, WorkerProcess
 
+pytestmark = pytest.mark.long
+
 LEASE = 6  # seconds; an answer may take a sixth of it
 
 

@@ -115,6 +115,7 @@ def test_a_command_waits_for_a_row_that_somebody_holds(place: Place) -> None:
     assert get(place.store, "a").state == states.CANCELLED
 
 
+@pytest.mark.long
 def test_a_command_says_that_somebody_holds_the_row_for_too_long(place: Place) -> None:
     place.put({"a": "true"})
     with sessions.transaction(place.url) as cursor:

@@ -18,6 +18,8 @@ from tests.support.machines import Net, require_namespaces
 from tests.support.servers.shared import SERVERS
 from tests.support.shared_queue import Place, WorkerProcess
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def net() -> Iterator[Net]:

@@ -66,6 +66,7 @@ def enqueuers(private: Place) -> Iterator[Enqueuers]:
     it.stop()
 
 
+@pytest.mark.long
 def test_nothing_is_lost_when_the_server_dies_twice(
     server: PrivateServer, private: Place, enqueuers: Enqueuers
 ) -> None:

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src/queuectl"
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 LIMIT = 240
-pytestmark = pytest.mark.timeout(2 * LIMIT)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(2 * LIMIT)]
 
 
 def environment(home: Path, *path: Path) -> dict[str, str]:

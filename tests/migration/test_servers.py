@@ -312,6 +312,7 @@ class TestForward:
 STEPS_OF_TWO = len((SHIPPED / "mysql" / "0002_when_and_how.sql").read_text().strip().split(";\n"))
 
 
+@pytest.mark.long
 class TestFromTheFirst:
     """A queue that the first version has made and filled."""
 

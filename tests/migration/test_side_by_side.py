@@ -24,6 +24,8 @@ from queuectl.queue import Queue
 from queuectl.store.migrate import LATEST
 from queuectl.testing import wait_until
 
+pytestmark = pytest.mark.long
+
 WHEEL = Path(__file__).parent / "old" / "schema4" / "queuectl-0.1.0-py3-none-any.whl"
 # Hangs at its first attempt, and leaves a file so that one can see it.
 HANGS = 'touch "$QUEUECTL_JOB_ID"; test "$QUEUECTL_ATTEMPT" -gt 1 || sleep 300'

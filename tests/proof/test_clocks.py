@@ -7,6 +7,8 @@ from proof.wall_clock import unavailable
 
 from proof import clocks
 
+pytestmark = pytest.mark.long
+
 
 def test_a_clock_that_jumps_costs_nothing() -> None:
     if reason := unavailable():

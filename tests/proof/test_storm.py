@@ -16,6 +16,8 @@ from proof import storm
 from tests.support.servers.lifecycle import PrivateServer
 from tests.support.servers.shared import SERVERS
 
+pytestmark = pytest.mark.long
+
 PLAN = Plan("sqlite", jobs=10, kills=0, stops=0, seed=3)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.support.engines import SERVERS, fresh_store
+from tests.support.engines import SERVERS, engines, fresh_store
 
 
-@pytest.fixture(params=SERVERS)
+@pytest.fixture(params=engines(*SERVERS, long=["mysql"]))
 def store_url(request: pytest.FixtureRequest) -> Iterator[str]:
     with fresh_store(request.param) as url:
         assert url is not None

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.engines import SERVERS
+from tests.support.engines import SERVERS, engines
 from tests.support.home import Home
 from tests.support.servers import PrivateMariadb, PrivatePostgres
 
@@ -29,7 +29,7 @@ def certificate(directory: Path, name: str) -> tuple[Path, Path]:
     return key, crt
 
 
-@pytest.fixture(params=SERVERS)
+@pytest.fixture(params=engines(*SERVERS, long=["mysql"]))
 def server(request: pytest.FixtureRequest) -> Iterator[PrivatePostgres | PrivateMariadb]:
     postgres = request.param == "postgres"
     it = PrivatePostgres() if postgres else PrivateMariadb()

@@ -6,7 +6,7 @@ Servers are left to `tests.support.servers`, imported late: processes that a tes
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,10 +16,31 @@ from queuectl.paths import Location
 from queuectl.store.open import open_store
 
 if TYPE_CHECKING:
+    from _pytest.mark.structures import ParameterSet
+
     from queuectl.store.api import Store
 
 SERVERS = ("postgres", "mysql")
 ENGINES = ("sqlite", *SERVERS)
+
+
+def engines(*names: str, long: Collection[str] = ()) -> list[ParameterSet]:
+    """Parameters for a test that runs on each of these engines, all by default.
+
+    Those on a server have the mark `server`; on the engines of `long` the test is of that tier.
+    """
+    import pytest
+
+    return [
+        pytest.param(
+            name,
+            marks=[
+                *([pytest.mark.server] if name in SERVERS else []),
+                *([pytest.mark.long] if name in long else []),
+            ],
+        )
+        for name in names or ENGINES
+    ]
 
 
 @contextmanager

@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.engines import ENGINES
+from tests.support.engines import SERVERS, engines
 
-every_engine = pytest.mark.parametrize("store_engine", ENGINES)
+every_engine = pytest.mark.parametrize("store_engine", engines(long=SERVERS))
 
 
 def ok(answer: httpx.Response, status: int = 200) -> Any:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.engines import engines
 from tests.support.fake_worker import FakeWorker
 from tests.transfer.conftest import Cli
 from tests.transfer.places import ENGINES, Places, change, everything, killed_at
@@ -94,7 +95,7 @@ def test_a_queue_comes_back_as_it_was(
     assert cli("--db", there, "doctor", "--json").json()["store"]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", engines(long=["mysql"]))
 def test_over_the_present_queue_which_is_kept(
     place: Places, tmp_path: Path, home_dir: Path, cli: Cli, engine: str
 ) -> None:
@@ -122,7 +123,7 @@ def test_over_the_present_queue_which_is_kept(
     assert not [name for name in os.listdir(tmp_path) if "restoring" in name or "tmp" in name]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", engines(long=["mysql"]))
 def test_two_restores_in_the_same_second_keep_what_each_has_replaced(
     place: Places, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, engine: str
 ) -> None:
@@ -214,7 +215,7 @@ def test_a_log_counts_only_if_its_attempt_is_in_the_backup(place: Places, tmp_pa
     assert (done.rows["jobs"], done.logs, done.logs_left_out) == (2, 1, 1)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", engines(long=["mysql"]))
 def test_logs_that_are_elsewhere_are_counted_as_left_out(
     place: Places, tmp_path: Path, cli: Cli, engine: str
 ) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.engines import engines
 from tests.transfer.conftest import Cli
-from tests.transfer.places import ENGINES, Places, ask, everything, insert, queuectl, rows
+from tests.transfer.places import Places, ask, everything, insert, queuectl, rows
 from tests.transfer.rows import attempt, job, queue, schedule
 
 JOB, ATTEMPT, SETTING = 1, 3, 4  # places in the file below; its lines are counted from 1
@@ -270,7 +271,7 @@ def test_a_file_that_was_edited_is_noticed(refused: Callable[..., str], lines: l
     assert "the jobs are not those" in refused("\n".join([*lines[:-1], end]))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", engines(long=["mysql"]))
 def test_a_file_that_was_edited_on_purpose(
     engine: str, lines: list[str], place: Places, cli: Cli, tmp_path: Path
 ) -> None:
@@ -283,7 +284,7 @@ def test_a_file_that_was_edited_on_purpose(
     assert rows(there) == {"jobs": 2, "attempts": 1, "config": 1}
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", engines(long=["mysql"]))
 @pytest.mark.parametrize("twice", [{"id": "j2"}, {"unique_key": "k"}])
 def test_what_only_the_engine_notices_leaves_nothing_behind(
     engine: str, twice: dict[str, str], lines: list[str], place: Places, cli: Cli, tmp_path: Path
@@ -323,7 +324,7 @@ def test_columns_that_are_missing_are_empty(
 OLD_TABLES = ("jobs", "attempts", "config")
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", engines(long=["mysql"]))
 def test_an_export_of_the_first_schema_is_taken(
     engine: str, lines: list[str], place: Places, cli: Cli, tmp_path: Path
 ) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.engines import engines
 from tests.support.jobs import register
 from tests.transfer.conftest import Cli
-from tests.transfer.places import ENGINES, Places, ask, everything, insert, opened
+from tests.transfer.places import Places, ask, everything, insert, opened
 from tests.transfer.rows import AWKWARD_WORDS, attempt, fill, fill_awkwardly, job
 
 from queuectl.queue import Queue
 
 
-@pytest.mark.parametrize("target", ENGINES)
-@pytest.mark.parametrize("source", ENGINES)
+@pytest.mark.parametrize("target", engines(long=["mysql"]))
+@pytest.mark.parametrize("source", engines(long=["mysql"]))
 def test_every_value_arrives_as_it_was(source: str, target: str, place: Places, cli: Cli) -> None:
     here, there = place(source), place(target)
     fill_awkwardly(here)
@@ -25,7 +26,7 @@ def test_every_value_arrives_as_it_was(source: str, target: str, place: Places, 
     assert everything(here) == before
 
 
-@pytest.mark.parametrize("target", ENGINES)
+@pytest.mark.parametrize("target", engines(long=["mysql"]))
 def test_a_new_job_comes_behind_the_copied_ones(target: str, place: Places, cli: Cli) -> None:
     here, there = place("sqlite"), place(target)
     insert(here, "jobs", job(7), job(4_000_000_000))
@@ -35,7 +36,7 @@ def test_a_new_job_comes_behind_the_copied_ones(target: str, place: Places, cli:
     assert 4_000_000_000 < first.seq < second.seq
 
 
-@pytest.mark.parametrize("target", ENGINES)
+@pytest.mark.parametrize("target", engines(long=["mysql"]))
 def test_an_empty_queue_is_copied_too(target: str, place: Places, cli: Cli) -> None:
     here, there = place("sqlite"), place(target)
     cli("--db", here, "init")
@@ -69,7 +70,7 @@ def test_the_result_as_json(place: Places, cli: Cli) -> None:
     assert again["tables"] == done["tables"]
 
 
-@pytest.mark.parametrize("target", ENGINES)
+@pytest.mark.parametrize("target", engines(long=["mysql"]))
 def test_nul_in_an_error_becomes_visible(target: str, place: Places, cli: Cli) -> None:
     """SQLite keeps it, PostgreSQL cannot."""
     here, there = place("sqlite"), place(target)

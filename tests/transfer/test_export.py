@@ -9,8 +9,9 @@ import stat
 from pathlib import Path
 
 import pytest
+from tests.support.engines import engines
 from tests.transfer.conftest import Cli
-from tests.transfer.places import ENGINES, Places, change, everything, insert, killed_at, queuectl, rows
+from tests.transfer.places import Places, change, everything, insert, killed_at, queuectl, rows
 from tests.transfer.rows import AWKWARD, AWKWARD_WORDS, fill, fill_awkwardly, job
 
 from queuectl.app import export_queue
@@ -21,8 +22,8 @@ from queuectl.transfer.wholefile import WholeFile, unfinished_name
 EMPTY = {"jobs": 0, "attempts": 0, "config": 0}
 
 
-@pytest.mark.parametrize("target", ENGINES)
-@pytest.mark.parametrize("source", ENGINES)
+@pytest.mark.parametrize("target", engines(long=["mysql"]))
+@pytest.mark.parametrize("source", engines(long=["mysql"]))
 def test_there_and_back(source: str, target: str, place: Places, cli: Cli, tmp_path: Path) -> None:
     here, there = place(source), place(target)
     fill_awkwardly(here)
@@ -172,7 +173,7 @@ def test_by_pipes(words: list[str], place: Places) -> None:
     assert everything(there) == everything(here)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", engines(long=["mysql"]))
 @pytest.mark.parametrize(("point", "kept"), [("import.before_commit", False), ("import.committed", True)])
 def test_a_killed_import_is_all_or_nothing(
     engine: str, point: str, kept: bool, place: Places, cli: Cli, tmp_path: Path

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.engines import engines
 from tests.support.fake_worker import FakeWorker
 from tests.support.jobs import NOW
 from tests.transfer.conftest import Cli
 from tests.transfer.places import (
-    ENGINES,
     Places,
     ask,
     change,
@@ -38,7 +38,7 @@ POINTS = (
 
 
 @pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", engines(long=["mysql"]))
 def test_killed_anywhere_and_run_again(engine: str, point: str, place: Places, cli: Cli) -> None:
     here, there = place("sqlite"), place(engine)
     fill(here)
@@ -61,7 +61,7 @@ def test_killed_on_the_way_from_a_server(engine: str, place: Places, cli: Cli) -
     assert everything(there) == everything(here)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", engines(long=["mysql"]))
 def test_half_a_copy_is_no_queue(engine: str, place: Places, cli: Cli) -> None:
     here, there = place("sqlite"), place(engine)
     fill(here)
@@ -81,7 +81,7 @@ def test_half_a_copy_is_no_queue(engine: str, place: Places, cli: Cli) -> None:
         "UPDATE jobs SET priority = 1 WHERE seq = 100",
     ],
 )
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", engines(long=["mysql"]))
 def test_a_source_that_changed_meanwhile_is_noticed(engine: str, sql: str, place: Places, cli: Cli) -> None:
     here, there = place("sqlite"), place(engine)
     fill(here)
@@ -116,7 +116,7 @@ def test_jobs_that_came_meanwhile_are_copied_too(place: Places, cli: Cli) -> Non
 
 
 @pytest.mark.parametrize("point", ["clear.before_commit", "clear.committed"])
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", engines(long=["mysql"]))
 def test_a_restart_that_is_killed_itself(engine: str, point: str, place: Places, cli: Cli) -> None:
     here, there = place("sqlite"), place(engine)
     fill(here)
@@ -163,7 +163,7 @@ def test_resume_brings_a_finished_copy_up_to_date(place: Places, cli: Cli) -> No
     assert everything(there) == everything(here)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", engines(long=["mysql"]))
 def test_resume_adds_nothing_to_a_queue_of_its_own(engine: str, place: Places, cli: Cli) -> None:
     here, there = place("sqlite"), place(engine)
     fill(here)
@@ -213,7 +213,7 @@ def test_a_target_that_is_changed_during_the_copy_is_noticed(place: Places) -> N
         copy_queue(here, there, progress=meddle)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", engines(long=["mysql"]))
 def test_two_that_write_at_once_do_not_mix(engine: str, place: Places) -> None:
     here, there = place("sqlite"), place(engine)
     fill(here)

@@ -10,8 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.transfer.places import ENGINES, Places, rows
+from tests.support.engines import engines
+from tests.transfer.places import Places, rows
 from tests.transfer.rows import fill
+
+pytestmark = pytest.mark.long
 
 JOBS = 20_000
 # Many times what it takes, for a machine that does other things as well.
@@ -51,7 +54,7 @@ def memory(*words: str) -> int:
     return int(done.stderr.split()[-1])
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", engines(long=["mysql"]))
 def test_twenty_thousand_jobs(engine: str, few: str, many: str, place: Places) -> None:
     base = memory("--db", few, "copy", "--to", place(engine))
     needed = memory("--db", many, "copy", "--to", there := place(engine))
@@ -59,7 +62,7 @@ def test_twenty_thousand_jobs(engine: str, few: str, many: str, place: Places) -
     assert needed - base < MOST_MEMORY
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", engines(long=["mysql"]))
 def test_twenty_thousand_jobs_through_a_file(
     engine: str, few: str, many: str, place: Places, tmp_path: Path
 ) -> None:

@@ -9,16 +9,17 @@ from shlex import quote
 from urllib.parse import urlsplit
 
 import pytest
+from tests.support.engines import engines
 from tests.support.fake_worker import FakeWorker
 from tests.support.jobs import NOW
 from tests.transfer.conftest import Cli
-from tests.transfer.places import ENGINES, Places, everything, insert, rows
+from tests.transfer.places import Places, everything, insert, rows
 from tests.transfer.rows import fill, job
 
 from queuectl.queue import Queue
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=engines(long=["mysql"]))
 def busy(request: pytest.FixtureRequest, place: Places) -> Iterator[Queue]:
     """A queue with jobs, on each engine."""
     url = place(request.param)
@@ -67,7 +68,7 @@ def test_not_while_a_worker_lives_on_the_target(place: Places, cli: Cli, tmp_pat
     assert rows(there) == {"jobs": 0, "attempts": 0, "config": 0}
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", engines(long=["mysql"]))
 def test_not_into_a_queue_that_has_something(engine: str, place: Places, cli: Cli, tmp_path: Path) -> None:
     here, there = place("sqlite"), place(engine)
     fill(here, 4)

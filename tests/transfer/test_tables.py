@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.support.engines import engines
 from tests.support.jobs import NOW, short
 from tests.transfer.places import ENGINES, Places, insert, opened
 from tests.transfer.rows import AWKWARD, DEPENDENCIES, QUEUES, SCHEDULES, attempt, fill_awkwardly, job
@@ -26,7 +27,7 @@ COLUMNS = {
 }
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", engines(long=["mysql"]))
 def test_every_table_and_column_travels(engine: str, place: Places) -> None:
     with opened(place(engine)) as store:
         found = {(t, c) for t, c in store.connection.all(COLUMNS[engine]) if t not in STAY}
@@ -44,7 +45,7 @@ def test_checksums_do_not_depend_on_the_engine(place: Places) -> None:
     assert all(seal.rows > 1 for seal in seals[0].values())
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", engines(long=["mysql"]))
 @pytest.mark.parametrize("chunk", [1, 2, 7])
 def test_chunks_are_in_the_order_of_keys_and_leave_nothing_out(
     engine: str, chunk: int, place: Places, monkeypatch: pytest.MonkeyPatch

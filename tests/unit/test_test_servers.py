@@ -26,6 +26,8 @@ from tests.support.servers.urls import engine_of, split_database, split_schema, 
 
 from queuectl.testing import wait_until
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "tools" / "get_servers.py"
 ENGINES = ["postgres", "mysql"]

@@ -23,6 +23,8 @@ from tests.support.http import ok
 from tests.web.attack import connect, head, memory_kb, statuses, until_closed
 from tests.web.test_attack_http import JSON
 
+pytestmark = pytest.mark.long
+
 JOBS = "/api/v1/jobs"
 
 # The real command with less patience, so that a test need not have so much.

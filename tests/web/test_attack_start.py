@@ -18,6 +18,8 @@ from tests.support.home import Home
 from tests.support.http import ok, problem
 from tests.web.attack import mode
 
+pytestmark = pytest.mark.long
+
 CHOSEN = "a-good-token-0123456789"
 PAGE = {"X-Queuectl": "1"}
 

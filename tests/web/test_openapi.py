@@ -87,6 +87,7 @@ def _references(value: object) -> Iterator[str]:
             yield from _references(one)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_no_request_breaks_it_and_no_answer_breaks_its_word(server: Server, api: httpx.Client) -> None:
     """Requests that fit the document, and such that do not: no 5xx, no answer that it does not describe."""

@@ -22,6 +22,8 @@ from tests.support.http import every_engine, ok, problem
 from tests.support.proxy import Proxy
 from tests.web.events import Events
 
+pytestmark = pytest.mark.long
+
 SLOW = "i=0; while [ $i -lt 40 ]; do echo out-$i-äöü€😀; echo err-$i >&2; i=$((i+1)); sleep 0.05; done"
 
 

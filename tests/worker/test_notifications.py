@@ -97,6 +97,7 @@ def test_a_setting_reaches_workers_that_run(home: WorkerHome) -> None:
     wait_until(is_told, what="the setting to arrive")
 
 
+@pytest.mark.long
 def test_a_thousand_ends_are_told_of_once_each(home: WorkerHome) -> None:
     home.config(notify=f"echo $QUEUECTL_NOTIFY_ID >> {home.work}/told")
     home.config(**{"notify-on": "any"})

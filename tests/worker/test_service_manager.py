@@ -114,6 +114,7 @@ def test_a_watchdog_for_somebody_else_is_left_to_them(monkeypatch: pytest.Monkey
     assert not service_pulse(SYSTEM_CLOCK).heard  # it was taken by the first
 
 
+@pytest.mark.long
 def test_a_service_restarted_in_the_middle_of_jobs_loses_nothing_and_burns_no_attempt(
     home: WorkerHome, tmp_path: Path
 ) -> None:
