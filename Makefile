@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv servers check test test-fast test-long bench bench-full proof proof-quick format docs build clean
+.PHONY: help venv servers check test test-fast test-long coverage bench bench-full proof proof-quick format docs build clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -60,6 +60,12 @@ test: $(STAMP) servers ## 4 min on two cores: the suite, on every engine; before
 test-long: $(STAMP) servers ## 12 min: what CI adds: browsers, more engines, more rounds, physical limits
 	$(PYTEST) -m "long or proof" $(ARGS)
 
+coverage: $(STAMP) servers ## 10 min: lines and branches of src that `make test` reaches
+	rm -rf .coverage-data && mkdir .coverage-data
+	-$(BIN)/python -m coverage run -m pytest -n $(PYTEST_WORKERS) -q -m "not long and not proof" $(ARGS)
+	@$(BIN)/python -m coverage combine --quiet && $(BIN)/python -m coverage report
+	@echo "coverage: tests that count imports, and those of other users, fail under it"
+
 proof: $(STAMP) servers ## an hour of faults on every engine; writes the figures into docs/reliability.md
 	-$(BIN)/python -m pip install --quiet --editable '.[proof]'
 	$(BIN)/python -m proof $(ARGS)
@@ -82,5 +88,5 @@ build: $(STAMP) ## wheel and source archive in dist/
 	$(BIN)/python -m build
 
 clean: ## remove caches and build products (the environment too: rm -r .venv)
-	rm -rf dist build site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf dist build site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage-data
 	find . -path ./$(VENV) -prune -o -path ./.git -prune -o -type d -name __pycache__ -exec rm -rf {} +
