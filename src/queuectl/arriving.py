@@ -40,10 +40,14 @@ def bring_in(
     *,
     skip: bool,
     progress: Callable[[int], None] | None,
+    most: int = READ_AHEAD,
 ) -> int:
-    """Store new jobs, all in one transaction; returns how many are new. `skip` those whose id exists."""
+    """Store new jobs, all in one transaction; returns how many are new. `skip` those whose id exists.
+
+    Jobs beyond `most` are collected beside the store first.
+    """
     source = prepared_batches(batches, store)
-    first, staged = read_ahead(source)
+    first, staged = read_ahead(source, most)
     _name(first, clock)
     enqueue = store.enqueue_staged if staged else store.enqueue
     while True:
@@ -89,13 +93,13 @@ def batches_of(items: Iterable[str | dict[str, object]], defaults: Defaults) -> 
                 yield [job_from_fields(fields, defaults) for fields in part]
 
 
-def read_ahead(batches: Iterator[Batch]) -> tuple[list[Batch], bool]:
+def read_ahead(batches: Iterator[Batch], most: int = READ_AHEAD) -> tuple[list[Batch], bool]:
     """The first batches, and whether there may be more."""
     first, count = [], 0
     for batch in batches:
         first.append(batch)
         count += len(batch)
-        if count > READ_AHEAD:
+        if count > most:
             return first, True
     return first, False
 

@@ -15,12 +15,32 @@ _passages: dict[str, int] = {}
 
 
 def _read_environment() -> None:
-    if os.environ.get("QUEUECTL_ENABLE_FAILPOINTS") != "1":
-        return
-    for entry in filter(None, os.environ.get("QUEUECTL_FAILPOINT", "").split(",")):
+    if os.environ.get("QUEUECTL_ENABLE_FAILPOINTS") == "1":
+        _arm(os.environ.get("QUEUECTL_FAILPOINT", ""))
+
+
+def _arm(points: str) -> None:
+    for entry in filter(None, points.split(",")):
         point, _, action = entry.partition("=")
         name, _, passage = point.partition("@")
         _armed[name] = (int(passage or 0), action)
+
+
+class Armed:
+    """Arms points of this process for a while, written as in the environment."""
+
+    def __init__(self, points: str) -> None:
+        self._points = points
+
+    def __enter__(self) -> None:
+        self._before = dict(_armed), dict(_passages)
+        _arm(self._points)
+
+    def __exit__(self, *exc: object) -> None:
+        _armed.clear()
+        _passages.clear()
+        _armed.update(self._before[0])
+        _passages.update(self._before[1])
 
 
 def failpoint(name: str) -> None:

@@ -25,7 +25,6 @@ from queuectl.app import workers_at_work
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.errors import StoreError, WorkerFenced
-from queuectl.store import coordination
 from queuectl.store.messages import WORKER_COLUMNS, JobFilter
 from queuectl.testing import wait_until
 
@@ -158,14 +157,13 @@ def test_claimed_by_is_what_a_worker_holds_now(store: Store) -> None:
     assert list(store.claimed_by("ghost")) == []
 
 
-def test_claims_of_counts_what_each_worker_has_now(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coordination, "_AT_ONCE", 2)
+def test_claims_of_counts_what_each_worker_has_now(store: Store) -> None:
     for id in ("w1", "w2", "w3"):
         register(store, id)
     add(store, *(f"j{number}" for number in range(5)))
     held = claim(store, 3, worker_id="w1")
     claim(store, 1, worker_id="w3")
-    assert store.claims_of(["w1", "w2", "w3", "nobody"]) == {"w1": 3, "w3": 1}
+    assert store.claims_of(["w1", "w2", "w3", "nobody"], at_once=2) == {"w1": 3, "w3": 1}
     finish(store, report(held[0]), worker_id="w1")
     assert store.claims_of(["w1"]) == {"w1": 2}
     assert store.claims_of([]) == {}

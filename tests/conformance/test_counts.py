@@ -24,9 +24,10 @@ from tests.support.jobs import (
 from tests.support.stores import Engine
 
 from queuectl.core import states
-from queuectl.store import oldest, pages
+from queuectl.store import oldest
 from queuectl.store.intake import insert_jobs, insert_values
 from queuectl.store.messages import JobFilter
+from queuectl.store.pages import Pages
 from queuectl.store.server_connection import Conflict
 from queuectl.store.tallies import FEW, MINUTE_MS, SHARDS, totals, wrong
 
@@ -152,9 +153,7 @@ def test_the_oldest_is_found_among_many_as_among_few(store: Any, db: Any) -> Non
 
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("walk", [(3, 4, 100), (2, 3)], ids=["whole", "short"])
-def test_a_page_is_the_same_however_it_is_found(
-    store: Any, monkeypatch: pytest.MonkeyPatch, walk: tuple[int, ...], descending: bool
-) -> None:
+def test_a_page_is_the_same_however_it_is_found(store: Any, walk: tuple[int, ...], descending: bool) -> None:
     register(store)
     for number in range(30):
         state = (states.COMPLETED, states.PENDING, states.DEAD, states.SCHEDULED)[number * 7 % 4]
@@ -178,16 +177,19 @@ def test_a_page_is_the_same_however_it_is_found(
             and filter.queue in (None, job.queue)
             and (filter.text or "") in job.id
         ]
+        numbers = [job.seq for job in wanted]
         for few in (0, 1_000):
-            monkeypatch.setattr(pages, "FEW", few)
-            monkeypatch.setattr(pages, "_STEPS", walk)
-            found = store.page(filter, limit=100, descending=descending)
-            assert ids(found) == ids(wanted)
-            for job in wanted:
-                after = store.page(filter, limit=2, after=job.seq, descending=descending)
-                assert ids(after) == ids(wanted)[wanted.index(job) + 1 :][:2]
-            some = store.page(filter, limit=3, offset=2, descending=descending)
-            assert ids(some) == ids(wanted)[2:5]
+            pages = Pages(store.connection, filter, few=few, steps=walk)
+            assert pages.by_number(100, after=None, descending=descending) == numbers
+            for place, seq in enumerate(numbers, 1):
+                after = pages.by_number(2, after=seq, descending=descending)
+                assert after == numbers[place : place + 2]
+        assert ids(store.page(filter, limit=100, descending=descending)) == ids(wanted)
+        some = store.page(filter, limit=3, offset=2, descending=descending)
+        assert ids(some) == ids(wanted)[2:5]
+        if wanted:
+            rest = store.page(filter, limit=2, after=numbers[0], descending=descending)
+            assert ids(rest) == ids(wanted)[1:3]
 
 
 def test_what_ended_last_is_listed_over_all_queues(store: Any) -> None:

@@ -11,7 +11,6 @@ from tests.support.jobs import NOW, add, job_in, new_job, register
 from tests.support.stores import Engine
 
 from queuectl.core import states
-from queuectl.store import history as module
 from queuectl.store.history import (
     ALL,
     DAY,
@@ -29,7 +28,7 @@ from queuectl.store.history import (
 )
 from queuectl.store.messages import JobFilter
 from queuectl.store.open import open_store
-from queuectl.store.tallies import KEPT_MS, MINUTE_MS
+from queuectl.store.tallies import KEPT_MS, MINUTE_MS, TALLIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,15 +125,13 @@ def test_moving_twice_changes_nothing(store: Any, db: Any) -> None:
     assert stored(db) == once
 
 
-def test_very_much_is_moved_in_parts(store: Any, db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_CHUNK", 7)
-    monkeypatch.setattr(module, "_AT_ONCE", 2)
+def test_very_much_is_moved_in_parts(store: Any, db: Any) -> None:
     for minute in range(M, M + 3):
         store.history().measured([(f"q{n}", "run ms", n + 1) for n in range(10)], at(minute))
     before = store.history().ever()
     done = []
     while not done or not done[-1]:
-        done.append(store.history().fold(LATER))
+        done.append(store.history().fold(LATER, chunk=7, chunks=2))
         assert store.history().ever() == before
     assert done == [False, False, True]  # 30 rows, 14 at once
     assert waiting_to_be_moved(db) == 0
@@ -168,7 +165,7 @@ def test_days_and_ever_are_never_forgotten(store: Any, db: Any) -> None:
 def test_minutes_of_the_version_before_are_moved_too(store: Any, db: Any) -> None:
     """It kept those of eight days where they were counted."""
     rows = [(minute, 0, "a", "completed", 2) for minute in range(M - 8 * DAY, M, 97)]
-    db.write("change", lambda _: db.sum(module.TALLIES, rows))
+    db.write("change", lambda _: db.sum(TALLIES, rows))
     assert store.history().fold(at(M + PASSED + 1)) is True
     assert store.history().ever() == [("a", "completed", 2 * len(rows))]
     by_day = [amount for _, _, amount in store.history().series(DAY, M - 9 * DAY)]
@@ -340,10 +337,7 @@ def together(engine: Engine, *actions: Callable[[Any], object]) -> None:
     assert errors == []
 
 
-def test_those_who_move_at_the_same_time_lose_and_double_nothing(
-    engine: Engine, store: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "_CHUNK", 5)  # so that they meet often
+def test_those_who_move_at_the_same_time_lose_and_double_nothing(engine: Engine, store: Any) -> None:
     rounds = 25
 
     def count(one: Any) -> None:
@@ -353,7 +347,7 @@ def test_those_who_move_at_the_same_time_lose_and_double_nothing(
 
     def fold(one: Any) -> None:
         for _ in range(rounds):
-            one.history().fold(LATER)
+            one.history().fold(LATER, chunk=5)  # so that they meet often
 
     together(engine, count, count, fold, fold)
     store.history().fold(LATER)

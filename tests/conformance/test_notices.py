@@ -23,13 +23,13 @@ from tests.support.jobs import (
     snapshot,
 )
 
-from queuectl import failpoints
 from queuectl.config.settings import Settings
 from queuectl.core import notices as rules
 from queuectl.core import outcome as kinds
 from queuectl.core.job import Job
-from queuectl.store import jobs, notices
+from queuectl.failpoints import Armed
 from queuectl.store.messages import Ask, JobFilter
+from queuectl.store.notices import Notices
 
 ALL = {"notify": "tell", "notify_on": "any"}
 
@@ -105,14 +105,12 @@ def test_a_worker_of_other_queues_rings_for_it(store: Any) -> None:
 # --- exactly once -------------------------------------------------------------------------------------
 
 
-def test_an_end_that_is_undone_is_told_to_nobody(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_end_that_is_undone_is_told_to_nobody(store: Any) -> None:
     put(store, "a", notify="tell")
     job = claim_one(store)
     before = snapshot(store)
-    with monkeypatch.context() as patch:
-        patch.setattr(failpoints, "_armed", {"finish.before_commit": (0, "raise:EIO")})
-        with pytest.raises(OSError, match=r"."):
-            finish(store, report(job))
+    with Armed("finish.before_commit=raise:EIO"), pytest.raises(OSError, match=r"."):
+        finish(store, report(job))
     assert snapshot(store) == before
     assert finish(store, report(job)) == []
     assert told_of(store) == [("a", "completed")]
@@ -182,17 +180,15 @@ def test_jobs_with_long_ids_are_told_apart(store: Any) -> None:
 # --- ends without a run -------------------------------------------------------------------------------
 
 
-def test_whoever_is_cancelled_while_he_waits_is_told_of(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whoever_is_cancelled_while_he_waits_is_told_of(store: Any) -> None:
     """However many: in small portions, those that wish it."""
-    monkeypatch.setattr(notices, "_MANY", 4)
-    monkeypatch.setattr(notices, "_CHUNK", 3)
-    monkeypatch.setattr(jobs, "_TOLD_CHUNK", 5)
     wished = [f"w{n:02}" for n in range(11)]
     store.enqueue([[described(id, **ALL) for id in wished]], NOW)
     store.enqueue([[described(f"s{n}", notify="tell") for n in range(5)]], NOW)
     add(store, "quiet")
     runs = claim_one(store)
-    assert store.cancel(EVERYTHING, NOW + 1) == (16, 1)
+    notices = Notices(store.connection, chunk=3, many=4)
+    assert store.cancel(EVERYTHING, NOW + 1, chunk=5, notices=notices) == (16, 1)
     assert sorted(told_of(store)) == [(id, "cancelled") for id in wished if id != runs.id]
     assert {job.state for job in told(store)} == {"pending"}
 
@@ -212,12 +208,10 @@ def test_whoever_is_replaced_is_told_of(store: Any) -> None:
     assert told_of(store) == [("old", "cancelled")]
 
 
-def test_a_cancel_that_is_undone_is_told_to_nobody(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancel_that_is_undone_is_told_to_nobody(store: Any) -> None:
     put(store, "a", **ALL)
-    with monkeypatch.context() as patch:
-        patch.setattr(failpoints, "_armed", {"change.before_commit": (0, "raise:EIO")})
-        with pytest.raises(OSError, match=r"."):
-            store.cancel(EVERYTHING, NOW)
+    with Armed("change.before_commit=raise:EIO"), pytest.raises(OSError, match=r"."):
+        store.cancel(EVERYTHING, NOW)
     assert (get(store, "a").state, told(store)) == ("pending", [])
 
 

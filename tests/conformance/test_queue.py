@@ -10,10 +10,11 @@ import pytest
 from tests.support.jobs import EVERYTHING, claim_one, finish_with, get, job_in, register
 
 from queuectl import doorbell
-from queuectl.arriving import READ_AHEAD
+from queuectl.arriving import bring_in, in_batches
 from queuectl.config.settings import Settings
 from queuectl.core import outcome as kinds
 from queuectl.core import states
+from queuectl.core.spec import job_from_command
 from queuectl.errors import DuplicateId, InvalidInput, NotFound, Refused
 from queuectl.logfiles import log_name
 from queuectl.queue import Queue
@@ -107,9 +108,6 @@ def test_a_made_id_that_clashes_inside_a_batch_is_made_again(
 
 def test_a_stream_longer_than_is_read_ahead_goes_in_as_a_whole(queue: Queue) -> None:
     """Validated jobs come from a generator; a failure at its end leaves nothing."""
-    from queuectl.core.spec import job_from_command
-
-    queue.store.relax_durability()
     told: list[int] = []
 
     def jobs(count: int) -> Iterator[NewJob]:
@@ -117,15 +115,20 @@ def test_a_stream_longer_than_is_read_ahead_goes_in_as_a_whole(queue: Queue) -> 
         for _ in range(count):
             queue.clock.advance(0.001)  # type: ignore[attr-defined]
             yield job_from_command("true", defaults)
-        if count > READ_AHEAD + 1_500:
+        if count > 3_500:
             raise InvalidInput("the last line is bad")
 
+    def bring(count: int) -> int:
+        batches = in_batches(jobs(count))
+        return bring_in(batches, queue.store, queue.clock, skip=False, progress=told.append, most=2_000)
+
     with pytest.raises(InvalidInput, match="last line"):
-        queue.enqueue_jobs(jobs(READ_AHEAD + 2_000))
+        bring(4_000)
     assert queue.stats().counts["pending"] == 0
-    assert queue.enqueue_jobs(jobs(READ_AHEAD + 1_500), progress=told.append) == READ_AHEAD + 1_500
-    assert told[-1] == READ_AHEAD + 1_500
-    assert told == sorted(told)
+    told.clear()
+    assert bring(3_500) == 3_500
+    assert told == [1_000, 2_000, 3_000, 3_500]
+    assert queue.stats().counts["pending"] == 3_500
 
 
 def test_workers_are_rung_for_work_and_for_changes(queue: Queue, tmp_path: Path) -> None:

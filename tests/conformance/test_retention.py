@@ -27,7 +27,6 @@ from queuectl.config.settings import Settings
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.store.messages import JobFilter
-from queuectl.upkeep import trimmer
 from queuectl.upkeep.purger import Purger
 from queuectl.upkeep.trimmer import Trimmer
 
@@ -110,16 +109,15 @@ def kept(store: Any, id: str) -> int:
     return sum(len(attempt.output or b"") for attempt in store.attempts(get(store, id).seq))
 
 
-def trim(store: Any, limit: str, at: int = NOW) -> None:
-    Trimmer(lambda: "w1")(store, Settings({"keep-output": limit}), at)
+def trim(store: Any, limit: str, at: int = NOW, **sizes: int) -> None:
+    Trimmer(lambda: "w1", **sizes)(store, Settings({"keep-output": limit}), at)
 
 
-def test_the_oldest_output_goes_first_and_the_jobs_stay(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trimmer, "_CHUNK", 2)
+def test_the_oldest_output_goes_first_and_the_jobs_stay(store: Any) -> None:
     register(store)
     for number in range(5):
         print_some(store, f"j{number}", 100)
-    trim(store, "250")
+    trim(store, "250", chunk=2)
     assert [kept(store, f"j{number}") for number in range(5)] == [0, 0, 0, 100, 100]
     (attempt,) = store.attempts(get(store, "j0").seq)
     assert (attempt.output, attempt.log, attempt.output_bytes, attempt.output_dropped) == (
@@ -129,17 +127,15 @@ def test_the_oldest_output_goes_first_and_the_jobs_stay(store: Any, monkeypatch:
         100,
     )
     assert state_of(store, "j0", "j4") == [states.COMPLETED] * 2
-    trim(store, "250")
+    trim(store, "250", chunk=2)
     assert [kept(store, f"j{number}") for number in range(5)] == [0, 0, 0, 100, 100]
 
 
-def test_a_turn_is_bounded_and_the_next_goes_on(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trimmer, "_CHUNK", 1)
-    monkeypatch.setattr(trimmer, "_CHUNKS", 2)
+def test_a_turn_is_bounded_and_the_next_goes_on(store: Any) -> None:
     register(store)
     for number in range(4):
         print_some(store, f"j{number}", 100)
-    cut, settings = Trimmer(lambda: "w1"), Settings({"keep-output": "100"})
+    cut, settings = Trimmer(lambda: "w1", chunk=1, chunks=2), Settings({"keep-output": "100"})
     left = []
     for turn in range(8):
         cut(store, settings, NOW + turn * 10_000)
@@ -180,25 +176,23 @@ def test_log_files_of_other_machines_are_left_to_those(store: Any) -> None:
     assert attempt.log == "01/1-1.log"
 
 
-def test_of_several_machines_one_drops_what_lies_in_the_store(
-    store: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_several_machines_one_drops_what_lies_in_the_store(store: Any) -> None:
     """Both see it; if each dropped what is too much, twice as much would go."""
-    monkeypatch.setattr(trimmer, "_CHUNK", 1)
-    monkeypatch.setattr(
-        trimmer, "_CHUNKS", 1
-    )  # each is in the middle of its walk when it is the other's turn
     machines = {"w1": "east", "w2": "west"}
     for id, host in machines.items():
         register(store, id, host=host)
     for number in range(6):
         print_some(store, f"j{number}", 100)
-    trimmers = {id: Trimmer(lambda id=id: id) for id in machines}  # type: ignore[misc]
+
+    def trimmer_of(id: str) -> Trimmer:
+        # One job a turn: each is in the middle of its walk when it is the other's turn.
+        return Trimmer(lambda: id, chunk=1, chunks=1, host=lambda: machines[id])
+
+    trimmers = {id: trimmer_of(id) for id in machines}
 
     def turns(count: int, start: int) -> list[int]:
         for turn in range(start, start + count):
-            for id, trim in trimmers.items():
-                monkeypatch.setattr(system, "hostname", lambda id=id: machines[id])
+            for trim in trimmers.values():
                 trim(store, Settings({"keep-output": "400"}), NOW + turn * 10_000)
         return [kept(store, f"j{number}") for number in range(6)]
 

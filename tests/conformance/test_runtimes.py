@@ -8,7 +8,6 @@ import pytest
 from tests.support.jobs import NOW, claim, put, register
 
 from queuectl.core.runtimes import class_of_run, digest_of
-from queuectl.store import runtimes as module
 from queuectl.store.runtimes import MOST_RUNS
 
 A, B = digest_of("a", None, None), digest_of("b", None, None)
@@ -54,21 +53,18 @@ def test_rare_durations_go_when_the_others_fade(store: Any) -> None:
     assert [row[1] for row in rows(store)] == [9]
 
 
-def test_too_many_commands_are_forgotten_those_that_ran_once_first(
-    store: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "MOST_ROWS", 3)
-    monkeypatch.setattr(module, "_CHUNK", 2)
+def test_too_many_commands_are_forgotten_those_that_ran_once_first(store: Any) -> None:
+    runtimes = store.runtimes()
     learned(store, {("nightly", 4): 2}, NOW)
     learned(store, {("older", 4): 2}, NOW - 9)
     for number in range(5):
         learned(store, {(f"once{number}", 4): 1}, NOW + number)
-    assert store.runtimes().prune() == 4
+    assert runtimes.prune(keep=3, chunk=2) == 4
     assert [row[0] for row in rows(store)] == ["nightly", "older", "once4"]
     learned(store, {("new", 4): 9, ("new", 5): 9}, NOW + 9)
-    store.runtimes().prune()
+    runtimes.prune(keep=3, chunk=2)
     assert {row[0] for row in rows(store)} == {"nightly", "new"}
-    assert store.runtimes().prune() == 0
+    assert runtimes.prune(keep=3, chunk=2) == 0
 
 
 def test_a_timeout_in_percent_is_worked_out_at_the_claim(store: Any) -> None:

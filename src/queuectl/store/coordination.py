@@ -24,7 +24,6 @@ _WORKER_COLUMNS = ", ".join(WORKER_COLUMNS)
 _JOB_COLUMNS = ", ".join(JOB_COLUMNS)
 _WORKERS = Insert("workers", WORKER_COLUMNS)
 _CONFIG = Insert("config", ("key", "value", "updated_at"))
-_AT_ONCE = 500  # workers in one question
 
 
 class Coordination:
@@ -150,11 +149,14 @@ class Coordination:
         )
         return [job_from_row(row) for row in rows]
 
-    def claims_of(self, worker_ids: Sequence[str]) -> dict[str, int]:
-        """How many jobs each of these workers has at this moment; whoever has none is not named."""
+    def claims_of(self, worker_ids: Sequence[str], *, at_once: int = 500) -> dict[str, int]:
+        """How many jobs each of these workers has at this moment; whoever has none is not named.
+
+        It asks for `at_once` workers in one statement.
+        """
         found: dict[str, int] = {}
-        for start in range(0, len(worker_ids), _AT_ONCE):
-            ids = worker_ids[start : start + _AT_ONCE]
+        for start in range(0, len(worker_ids), at_once):
+            ids = worker_ids[start : start + at_once]
             rows = self.connection.all(
                 "SELECT worker_id, count(*) FROM jobs WHERE state = 'processing' "
                 f"AND worker_id IN ({marks(ids)}) GROUP BY worker_id",

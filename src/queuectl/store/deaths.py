@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from queuectl.store.connection import Connection, Row
 
-_PAGE = 2_000
-
 
 class Death(NamedTuple):
     """One dead job."""
@@ -31,14 +29,14 @@ class Death(NamedTuple):
     at: int
 
 
-def deaths(db: Connection, queue: str | None) -> Iterator[Death]:
-    """Queue by queue, those that died first come first: the order of the index."""
+def deaths(db: Connection, queue: str | None, *, page: int = 2_000) -> Iterator[Death]:
+    """Queue by queue, those that died first come first: the order of the index. Read `page` at a time."""
     names = [queue] if queue is not None else [name for name, counts in totals(db).items() if counts]
     for name in names:
-        yield from _of_queue(db, name)
+        yield from _of_queue(db, name, page)
 
 
-def _of_queue(db: Connection, queue: str) -> Iterator[Death]:
+def _of_queue(db: Connection, queue: str, page: int) -> Iterator[Death]:
     condition, values = where(JobFilter(states=(states.DEAD,), queue=queue), db.dialect)
     at, seq = -1, -1
     while True:
@@ -46,11 +44,11 @@ def _of_queue(db: Connection, queue: str) -> Iterator[Death]:
             "SELECT seq, id, queue, command, exit_code, signal, last_error, finished_at FROM jobs "
             f"WHERE {condition} AND finished_at >= ? AND (finished_at > ? OR seq > ?) "
             "ORDER BY finished_at, seq LIMIT ?",
-            (*values, at, at, seq, _PAGE),
+            (*values, at, at, seq, page),
         )
         found = [_death(row) for row in rows]
         yield from found
-        if len(found) < _PAGE:
+        if len(found) < page:
             return
         at, seq = found[-1].at, found[-1].seq
 

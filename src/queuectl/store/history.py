@@ -21,8 +21,6 @@ ALL = ""  # instead of a queue
 # For how many minutes rows are kept. Days are kept for ever.
 KEPT = {MINUTE: 180, TEN: 1_600, HOUR: 8 * DAY, FOUR: 32 * DAY}
 PASSED = 5  # minutes: clocks of machines differ, but hardly anybody adds to these any more
-_CHUNK = 500
-_AT_ONCE = 20  # chunks: who does this has a lease to renew as well
 
 SAMPLES = "samples"  # how many samples of the depth a row holds the sum of
 HISTORY = Sum("history", key="span, queue, start, kind", amount="amount")
@@ -41,19 +39,20 @@ class History:
 
     # --- write ------------------------------------------------------------------------------------
 
-    def fold(self, now: int) -> bool:
+    def fold(self, now: int, *, chunk: int = 500, chunks: int = 20) -> bool:
         """Move what was counted in minutes that have passed, and forget what is too old.
 
-        False if that was too much for once: there is more to move.
+        False if that was too much for once: there is more to move. At most so many `chunks` of rows: who does
+        this has a lease to renew as well.
         """
         minute = now // MINUTE_MS
-        for _ in range(_AT_ONCE):
-            if self._fold_some(minute - PASSED) < _CHUNK:
+        for _ in range(chunks):
+            if self._fold_some(minute - PASSED, chunk) < chunk:
                 self._forget(minute)
                 return True
         return False
 
-    def _fold_some(self, before: int) -> int:
+    def _fold_some(self, before: int, chunk: int) -> int:
         db = self._db
 
         def look(lock: str) -> list[Row]:
@@ -61,7 +60,7 @@ class History:
                 db.all(
                     "SELECT minute, shard, queue, state, jobs FROM tallies WHERE minute > 0 AND minute < ? "
                     f"ORDER BY minute, shard, queue, state LIMIT ?{lock}",
-                    (before, _CHUNK),
+                    (before, chunk),
                 )
             )
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from queuectl.store.connection import Connection, Row
     from queuectl.store.messages import JobFilter
+    from queuectl.store.notices import Notices
 
 _ROUNDS = 3
-_TOLD_CHUNK = 1_000  # jobs of whose cancelling somebody is told
 _CANCELLED = "cancelled while it waited"
 
 
@@ -29,16 +29,18 @@ class JobWrites(Intake, Exchanges):
 
     connection: Connection
 
-    def cancel(self, filter: JobFilter, now: int) -> tuple[int, int]:
+    def cancel(
+        self, filter: JobFilter, now: int, *, chunk: int = 1_000, notices: Notices | None = None
+    ) -> tuple[int, int]:
         """Stop jobs: those that wait are cancelled at once, those that run are asked to end.
 
-        Where somebody is told of each, some at a time: else nobody else could write for as long as it takes.
+        Where somebody is told of each, `chunk` at a time: nobody else could write for as long as all take.
         """
         if filter.ids or not self._tells_of_cancels(filter):
-            return self._cancel(filter, now)
+            return self._cancel(filter, now, notices)
         done = asked = 0
-        for ids in self._some_at_a_time(filter):
-            here, there = self._cancel(filter.replaced(ids=ids), now)
+        for ids in self._some_at_a_time(filter, chunk):
+            here, there = self._cancel(filter.replaced(ids=ids), now, notices)
             done, asked = done + here, asked + there
         return done, asked
 
@@ -52,7 +54,7 @@ class JobWrites(Intake, Exchanges):
             self.connection.all(f"SELECT 1 FROM jobs WHERE notify IS NOT NULL AND {waiting} LIMIT 1", values)
         )
 
-    def _some_at_a_time(self, filter: JobFilter) -> Iterator[tuple[str, ...]]:
+    def _some_at_a_time(self, filter: JobFilter, chunk: int) -> Iterator[tuple[str, ...]]:
         """The ids of jobs that have not ended. One may go to another state meanwhile, and is still meant."""
         condition, values = where(filter, self.connection.dialect, (*states.CANCELLABLE, states.PROCESSING))
         # What is told of them comes behind, and is not meant.
@@ -61,12 +63,12 @@ class JobWrites(Intake, Exchanges):
         while rows:
             rows = self.connection.all(
                 f"SELECT seq, id FROM jobs WHERE {condition} AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
-                (*values, rows[-1][0], last, _TOLD_CHUNK),
+                (*values, rows[-1][0], last, chunk),
             )
             if rows:
                 yield tuple(str(id) for _, id in rows)
 
-    def _cancel(self, filter: JobFilter, now: int) -> tuple[int, int]:
+    def _cancel(self, filter: JobFilter, now: int, notices: Notices | None) -> tuple[int, int]:
         db = self.connection
         waiting, values = where(filter, db.dialect, states.CANCELLABLE)
         running, running_values = where(filter, db.dialect, (states.PROCESSING,))
@@ -98,7 +100,8 @@ class JobWrites(Intake, Exchanges):
 
                     # Not those that a worker has ended in the same moment: it has told of them itself.
                     told = (queue, now, *filter.ids, _CANCELLED)
-                    Notices(db).of_all_cancelled(f"{ended} AND last_error = ?", told, now)
+                    tell = notices or Notices(db)
+                    tell.of_all_cancelled(f"{ended} AND last_error = ?", told, now)
             # If the first run took effect after all, the second finds less to do.
             before = earlier or (0, 0)
             return max(done, before[0]), max(asked, before[1])

@@ -29,16 +29,18 @@ if TYPE_CHECKING:
     # By the number of a job: what tells this end from its others, the command, whether it is the job's own.
     Ends = dict[object, tuple[str, str, bool]]
 
-_CHUNK = 50  # whole jobs at a time: each may have an input of a megabyte
-_MANY = 5_000  # numbers of jobs at a time
 _MAX_RETRIES = 3  # of a store that nobody has told the settings
 
 
 class Notices:
-    """Over a store's connection."""
+    """Over a store's connection. It reads `many` numbers of jobs at a time, and `chunk` whole jobs: each may
+    have an input of a megabyte.
+    """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, *, chunk: int = 50, many: int = 5_000) -> None:
         self._db = connection
+        self._chunk = chunk
+        self._many = many
 
     # --- look -------------------------------------------------------------------------------------
 
@@ -86,7 +88,7 @@ class Notices:
             rows = self._db.all(
                 f"SELECT seq, queue, notify FROM jobs WHERE {condition}{own} AND about IS NULL AND seq > ? "
                 "ORDER BY seq LIMIT ?",
-                (*values, rows[-1][0], _MANY),
+                (*values, rows[-1][0], self._many),
             )
             if rows:
                 self.of_cancelled(rows, now)
@@ -116,8 +118,8 @@ class Notices:
     def _tell(self, ends: Ends, rules: dict[object, QueueRule], now: int) -> bool:
         seqs = list(ends)
         told = 0
-        for start in range(0, len(seqs), _CHUNK):
-            these, values = self._db.dialect.these("seq", seqs[start : start + _CHUNK])
+        for start in range(0, len(seqs), self._chunk):
+            these, values = self._db.dialect.these("seq", seqs[start : start + self._chunk])
             # A notification itself is never told of: that would have no end.
             rows = self._db.all(
                 f"SELECT {', '.join(JOB_COLUMNS)} FROM jobs WHERE {these} AND about IS NULL ORDER BY seq",

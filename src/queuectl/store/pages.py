@@ -17,16 +17,22 @@ if TYPE_CHECKING:
     from queuectl.store.connection import Connection
     from queuectl.store.messages import JobFilter
 
-_STEPS = (10_000, 40_000)  # numbers of jobs: so far goes a walk that finds too few
 _PARTS = 100  # in a statement
 
 
 class Pages:
-    """The numbers of the jobs that a filter with a state or a queue finds."""
+    """The numbers of the jobs that a filter with a state or a queue finds.
 
-    def __init__(self, db: Connection, filter: JobFilter) -> None:
+    Where more than `few` jobs are of these kinds, it walks along the numbers of all jobs, `steps` far.
+    """
+
+    def __init__(
+        self, db: Connection, filter: JobFilter, *, few: int = FEW, steps: Sequence[int] = (10_000, 40_000)
+    ) -> None:
         self._db = db
         self._filter = filter
+        self._few = few
+        self._steps = steps
         self._kinds = [
             (queue, state, jobs)
             for queue, counts in totals(db, filter.queue).items()
@@ -38,7 +44,7 @@ class Pages:
         """The first of them, in the order in which they came."""
         found = None
         ordered = all(state in self._db.dialect.ordered for _, state, _ in self._kinds)
-        if not ordered and sum(jobs for _, _, jobs in self._kinds) > FEW:
+        if not ordered and sum(jobs for _, _, jobs in self._kinds) > self._few:
             found = self._walk(count, after=after, descending=descending)
         if found is None:
             behind = "" if after is None else " AND seq < ?" if descending else " AND seq > ?"
@@ -63,7 +69,7 @@ class Pages:
         condition = f"({condition}) IS TRUE"  # no condition of an index, or PostgreSQL would use that
         at = (last + 1 if descending else first - 1) if after is None else after
         found: list[int] = []
-        for step in _STEPS:
+        for step in self._steps:
             low, high = (at - step, at) if descending else (at + 1, at + step + 1)
             rows = db.all(
                 f"SELECT seq FROM {db.dialect.walk_from} WHERE {condition} AND seq >= ? AND seq < ? "

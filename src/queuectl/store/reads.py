@@ -124,11 +124,11 @@ class JobReads:
 
         return causes(self.connection, queue)
 
-    def deaths(self, queue: str | None = None) -> Iterator[Death]:
+    def deaths(self, queue: str | None = None, *, page: int = 2_000) -> Iterator[Death]:
         """The dead jobs one by one, with what tells them apart."""
         from queuectl.store.deaths import deaths
 
-        return deaths(self.connection, queue)
+        return deaths(self.connection, queue, page=page)
 
     def ids_from(self, prefix: str, *, limit: int) -> list[str]:
         """The ids that begin so."""

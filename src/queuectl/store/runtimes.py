@@ -38,10 +38,13 @@ class Runtimes:
                 found.setdefault(str(command), {})[int(str(number))] = int(str(jobs))
         return {command: Known(classes) for command, classes in found.items()}
 
-    def prune(self) -> int:
-        """Forget what is too much: commands that ran but once first, then those not seen for longest."""
+    def prune(self, *, keep: int = MOST_ROWS, chunk: int = _CHUNK) -> int:
+        """Forget all but `keep` rows: commands that ran but once first, then those not seen for longest.
+
+        Every transaction deletes at most `chunk` commands.
+        """
         row = self._db.one("SELECT count(*) FROM runtimes")
-        surplus = int(str(row[0])) - MOST_ROWS if row else 0
+        surplus = int(str(row[0])) - keep if row else 0
         if surplus <= 0:
             return 0
         # That many commands, a row at least each: chosen once, as that goes through all there is.
@@ -52,8 +55,7 @@ class Runtimes:
         )
         commands = [str(row[0]) for row in rows]
         return sum(
-            self._forget(sorted(commands[start : start + _CHUNK]))
-            for start in range(0, len(commands), _CHUNK)
+            self._forget(sorted(commands[start : start + chunk])) for start in range(0, len(commands), chunk)
         )
 
     def _forget(self, commands: list[str]) -> int:

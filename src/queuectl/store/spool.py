@@ -15,13 +15,11 @@ if TYPE_CHECKING:
     # Whether rows whose key exists are left out, and the rows.
     Part = tuple[bool, Sequence[Sequence[object]]]
 
-_ROWS_IN_MEMORY = 100_000
-
 
 class Spool:
-    """Collects all parts at once; iterate as often as needed."""
+    """Collects all parts at once; iterate as often as needed. At most so many rows stay in memory."""
 
-    def __init__(self, parts: Iterable[Part]) -> None:
+    def __init__(self, parts: Iterable[Part], *, rows_in_memory: int = 100_000) -> None:
         self._parts: list[Part] = []
         self._file: IO[bytes] | None = None
         self.rows = 0
@@ -29,7 +27,7 @@ class Spool:
             for part in parts:
                 self.rows += len(part[1])
                 self._parts.append(part)
-                if self.rows > _ROWS_IN_MEMORY:
+                if self.rows > rows_in_memory:
                     self._put_away()
         except BaseException:  # one of the rows may turn out to be wrong
             self.close()

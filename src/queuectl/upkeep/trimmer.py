@@ -20,16 +20,27 @@ if TYPE_CHECKING:
     from queuectl.store.messages import Piece
 
 _EVERY_MS = 10_000
-_CHUNK = 500
-_CHUNKS = 20  # a turn, as with jobs
 _START = (-1, -1)
 
 
 class Trimmer:
-    """Called at every heartbeat; works at most once in a while, and goes on where it stopped."""
+    """Called at every heartbeat; works at most once in a while, and goes on where it stopped.
 
-    def __init__(self, me: Callable[[], str]) -> None:
+    In a turn it looks at so many `chunks` of attempts at most. `host`: the name of this machine.
+    """
+
+    def __init__(
+        self,
+        me: Callable[[], str],
+        *,
+        chunk: int = 500,
+        chunks: int = 20,
+        host: Callable[[], str] = system.hostname,
+    ) -> None:
         self._me = me
+        self._chunk = chunk
+        self._chunks = chunks
+        self._host = host
         self._next = 0
         self._leads = True  # what lies in the store is seen by all machines, and dropped by one
         self._pausing = False  # a round is over; the next begins with the next turn
@@ -49,15 +60,15 @@ class Trimmer:
         if not self._is_first(store):
             self._begin()
             return
-        dropped = sum(self._step(store, most) for _ in range(_CHUNKS) if not self._pausing)
+        dropped = sum(self._step(store, most) for _ in range(self._chunks) if not self._pausing)
         self._pausing = False
         if dropped:
             emit("upkeep.trimmed", attempts=dropped)
 
     def _step(self, store: Store, most: int) -> int:
         """Look at the next attempts; returns of how many the output was dropped."""
-        pieces, after = store.outputs().pieces(self._after, limit=_CHUNK)
-        pieces = [p for p in pieces if (self._leads if p.log is None else p.host == system.hostname())]
+        pieces, after = store.outputs().pieces(self._after, limit=self._chunk)
+        pieces = [p for p in pieces if (self._leads if p.log is None else p.host == self._host())]
         dropped = 0
         if self._dropping:
             dropped = self._drop(store, pieces)
@@ -83,7 +94,7 @@ class Trimmer:
         if leads != self._leads:
             self._leads = leads
             self._begin()
-        here = [worker.id for worker in workers if worker.host == system.hostname()]
+        here = [worker.id for worker in workers if worker.host == self._host()]
         return not here or min(here) == self._me()
 
     def _drop(self, store: Store, pieces: Sequence[Piece]) -> int:
