@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.support.counts import check_counts
 from tests.support.engines import engines
-from tests.support.stores import ENGINES, Engine
+from tests.support.stores import ENGINES, Engine, MysqlEngine, PostgresEngine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +20,15 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     """A fresh store; `.open()` gives connections to it."""
     engine = ENGINES[request.param](tmp_path)
     yield engine
-    check_counts(engine.location())
+    engine.check()
     engine.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_connection_is_left() -> Iterator[None]:
+    yield
+    PostgresEngine.close_spare()
+    MysqlEngine.close_spare()
 
 
 @pytest.fixture

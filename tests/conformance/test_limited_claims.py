@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -118,7 +119,7 @@ class TestRate:
     def test_over_a_minute_it_is_that_many(self, store: Store) -> None:
         rule(store, rate="120/min", burst=1)
         add(store, *(f"j{n}" for n in range(300)))
-        started = sum(len(claim(store, 10, now=NOW + step * 50)) for step in range(1_201))
+        started = sum(len(claim(store, 10, now=NOW + step * 250)) for step in range(241))
         assert 115 <= started <= 125
 
 
@@ -146,10 +147,11 @@ class TestSeveralQueues:
         assert ids(claim(store, 2, queues=("high", "low"))) == ["h1", "l1"]
 
     def test_by_weight(self, store: Store) -> None:
-        add(store, *(f"a{n}" for n in range(400)), queue="a")
-        add(store, *(f"b{n}" for n in range(400)), queue="b")
-        taken = [claim_one(store, queues=("b", "a"), weights=(1, 3)).queue for _ in range(200)]
-        assert 110 <= taken.count("a") <= 185  # 150 on average; a thousandth of all runs may differ by more
+        add(store, *(f"a{n}" for n in range(80)), queue="a")
+        add(store, *(f"b{n}" for n in range(80)), queue="b")
+        random.seed(1)  # the store draws lots
+        taken = [claim_one(store, queues=("b", "a"), weights=(1, 3)).queue for _ in range(80)]
+        assert 50 <= taken.count("a") <= 70  # 60 on average
 
     def test_what_one_queue_lacks_another_gives(self, store: Store) -> None:
         add(store, "b1", "b2", queue="b")

@@ -22,6 +22,7 @@ from tests.support.jobs import (
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.errors import InvalidInput
+from queuectl.store.filters import MOST_IDS
 from queuectl.store.messages import JobFilter
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def test_an_unknown_order_is_refused(store: Store, sort: str) -> None:
 def test_more_ids_than_a_statement_can_hold(store: Store) -> None:
     add(store, "a", "b")
     job_in(store, states.COMPLETED, id="done")
-    many = JobFilter(ids=("a", *(f"x{n}" for n in range(70_000)), "b", "done", "a"))
+    many = JobFilter(ids=("a", *(f"x{n}" for n in range(MOST_IDS)), "b", "done", "a"))
     assert store.count(many) == 3
     assert store.unfinished(many) == 2
 

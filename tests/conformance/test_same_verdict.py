@@ -18,6 +18,8 @@ from queuectl import Queue
 from queuectl.errors import InvalidInput
 from queuectl.queue import JobFilter
 
+pytestmark = pytest.mark.server  # every test asks all engines
+
 # All of Unicode, and more often than chance would have it what engines stumble over.
 AWKWARD = st.sampled_from(
     [

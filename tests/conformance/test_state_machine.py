@@ -15,7 +15,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from tests.conformance.model import Model
-from tests.support.engines import SERVERS, engines
+from tests.support.engines import engines
 from tests.support.jobs import (
     EVERYTHING,
     HOST,
@@ -264,13 +264,23 @@ class QueueMachine(RuleBasedStateMachine):
         assert self.store.has_work(self.now) == bool(due)
 
 
-@pytest.mark.parametrize("engine", engines(long=SERVERS), indirect=True)
+@pytest.mark.parametrize("engine", engines("sqlite"), indirect=True)
 @pytest.mark.timeout(900)  # only a failure takes long: it is made small before it is shown
 def test_any_sequence_of_calls_agrees_with_the_model(engine: Engine) -> None:
+    try_sequences(engine, 20)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_any_of_many_sequences_of_calls_agrees_with_the_model(engine: Engine) -> None:
+    try_sequences(engine, 100)
+
+
+def try_sequences(engine: Engine, count: int) -> None:
     run_state_machine_as_test(
         lambda: QueueMachine(engine),
         settings=settings(
-            max_examples=100,
+            max_examples=count,
             stateful_step_count=50,
             deadline=None,
             suppress_health_check=list(HealthCheck),

@@ -11,6 +11,7 @@ from queuectl.store.tallies import totals, wrong
 
 if TYPE_CHECKING:
     from queuectl.paths import Location
+    from queuectl.store.api import Store
 
 
 def check_counts(location: Location) -> None:
@@ -22,9 +23,12 @@ def check_counts(location: Location) -> None:
     except QueuectlError:
         return
     try:
-        assert list(wrong(store.connection)) == [], "counts of jobs that are not those of the rows"
-        assert all(jobs > 0 for counts in totals(store.connection).values() for jobs in counts.values()), (
-            "a count below zero"
-        )
+        check_counts_of(store)
     finally:
         store.close()
+
+
+def check_counts_of(store: Store) -> None:
+    db = store.connection  # type: ignore[attr-defined]  # not of the protocol
+    assert list(wrong(db)) == [], "counts of jobs that are not those of the rows"
+    assert all(jobs > 0 for counts in totals(db).values() for jobs in counts.values()), "a count below zero"

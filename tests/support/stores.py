@@ -9,6 +9,7 @@ from queuectl.address import Address
 from queuectl.errors import QueuectlError
 from queuectl.paths import Location
 from queuectl.store.open import open_store
+from tests.support.counts import check_counts, check_counts_of
 from tests.support.servers import drop, fresh_url
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ class Engine(Protocol):
 
     def another(self) -> Engine:
         """A second fresh store of the same kind."""
+        ...
+
+    def check(self) -> None:
+        """Fail if the counts that the store keeps are not those of its rows."""
         ...
 
     def close(self) -> None:
@@ -60,6 +65,9 @@ class SqliteEngine:
         self._others.append(other)
         return other
 
+    def check(self) -> None:
+        check_counts(self.location())
+
     def close(self) -> None:
         for store in self._opened:
             store.close()
@@ -69,49 +77,63 @@ class SqliteEngine:
 
 class ServerEngine(SqliteEngine):
     """Its place was used before and emptied: to make and drop the tables of a fresh one takes longer than
-    most tests."""
+    most tests. One connection to each place stays open, for what is done between two tests. Numbers of jobs
+    go on where the last test left them: to begin anew takes longer than all the rest.
+    """
 
     name = ""
-    number_anew = ""
-    spare: ClassVar[list[str]]
+    spare: ClassVar[list[Store]]
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
-        self.url = self.spare.pop() if self.spare else fresh_url(self.name)
+        self._own = self.spare.pop() if self.spare else open_store(_place(fresh_url(self.name)))
+        self.url = self._own.location.url
 
     def location(self) -> Location:
-        address = Address(self.url)
-        return Location(self.url, "", str(self.directory), engine=address.engine, shown=address.shown)
+        return _place(self.url, str(self.directory))
+
+    def check(self) -> None:
+        try:
+            check_counts_of(self._own)
+        except QueuectlError:  # whatever was done to it
+            check_counts(self.location())
 
     def close(self) -> None:
         super().close()
         try:
             self._empty()
-        except QueuectlError:  # whatever was done to it
+        except QueuectlError:
+            self._own.close()
             drop(self.url)
         else:
-            self.spare.append(self.url)
+            self.spare.append(self._own)
 
     def _empty(self) -> None:
-        store = open_store(self.location())
-        db = store.connection  # type: ignore[attr-defined]  # not of the protocol
-        used = [table for table in TABLES if db.all(f"SELECT 1 FROM {table} LIMIT 1")]
-        for table in used:
-            db.run(f"DELETE FROM {table}")
-        db.run(self.number_anew)  # jobs may have come and gone
-        store.close()
+        db = self._own.connection  # type: ignore[attr-defined]  # not of the protocol
+        ((*found,),) = db.all(f"SELECT {', '.join(f'EXISTS (SELECT 1 FROM {table})' for table in TABLES)}")
+        for table, used in zip(TABLES, found, strict=True):
+            if used:
+                db.run(f"DELETE FROM {table}")
+
+    @classmethod
+    def close_spare(cls) -> None:
+        while cls.spare:
+            cls.spare.pop().close()
+
+
+def _place(url: str, directory: str = "/nowhere") -> Location:
+    address = Address(url)
+    return Location(url, "", directory, engine=address.engine, shown=address.shown)
 
 
 class PostgresEngine(ServerEngine):
     name = "postgres"
-    number_anew = "ALTER SEQUENCE jobs_seq_seq RESTART"
-    spare: ClassVar[list[str]] = []
+    spare: ClassVar[list[Store]] = []
 
 
 class MysqlEngine(ServerEngine):
     name = "mysql"
-    number_anew = "ALTER TABLE jobs AUTO_INCREMENT = 1"
-    spare: ClassVar[list[str]] = []
+    spare: ClassVar[list[Store]] = []
 
 
 ENGINES = {"sqlite": SqliteEngine, "postgres": PostgresEngine, "mysql": MysqlEngine}

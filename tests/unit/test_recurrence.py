@@ -347,7 +347,7 @@ def first_readings(start: int, end: int, zone: str) -> list[tuple[int, list[date
     return found
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     change=st.sampled_from(CHANGES),
     minutes=st.sampled_from(MINUTES),
