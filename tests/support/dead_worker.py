@@ -12,31 +12,49 @@ from tests.support.jobs import claim, register
 from tests.support.processes import alive
 from tests.support.worker_home import WorkerHome
 
+NAME = "dead-worker"
 
-def job_of_a_dead_worker(home: WorkerHome, pid: int, *, lease_ms: int = 30_000, **identity: str) -> str:
-    """A job that a worker holds whose identity is ours but for this, and whose ledger names the process."""
+
+def identity(**changes: str) -> str:
+    """Of this process, with some parts changed."""
     own = system.identify()
     assert own is not None
-    for name, value in identity.items():
+    for name, value in changes.items():
         setattr(own, name, value)
+    return own.encode()
+
+
+def claim_by_a_dead_worker(home: WorkerHome, encoded: str, *, lease_ms: int = 600_000) -> str:
+    """A worker of that identity has claimed a job and is not heard of again; the job's id."""
     id = home.enqueue("true")
     store = home.jobs.store
-    who = {"identity": own.encode(), "host": system.hostname(), "session": os.getsid(0)}
-    register(store, "ghost", lease_ms=lease_ms, **who)
-    (job,) = claim(store, worker_id="ghost", now=home.jobs.clock.now())
-    (home.path / "run").mkdir(exist_ok=True)
-    (home.path / "run" / "ghost.ledger").write_bytes(struct.pack("<qq", job.seq, pid))
+    who = {"identity": encoded, "host": system.hostname(), "session": os.getsid(0)}
+    register(store, NAME, lease_ms=lease_ms, **who)
+    (job,) = claim(store, worker_id=NAME, now=home.jobs.clock.now())
+    assert job.id == id
     return id
 
 
-def spares_an_unrelated_process(home: WorkerHome, *, lease_ms: int, **identity: str) -> None:
-    """A stranger has the number of such a job's command: the job runs again, nobody touches the stranger."""
-    stranger = subprocess.Popen(["sleep", "60"], process_group=0)
+def write_ledger(home: WorkerHome, content: bytes) -> None:
+    (home.path / "run").mkdir(exist_ok=True)
+    (home.path / "run" / f"{NAME}.ledger").write_bytes(content)
+
+
+def job_of_a_dead_worker(home: WorkerHome, pid: int, *, lease_ms: int = 30_000, **changes: str) -> str:
+    """A job that a worker holds whose identity is ours but for this, and whose ledger names the process."""
+    id = claim_by_a_dead_worker(home, identity(**changes), lease_ms=lease_ms)
+    write_ledger(home, struct.pack("<qq", home.job(id).seq, pid))
+    return id
+
+
+def spares_an_unrelated_process(home: WorkerHome, *, lease_ms: int, **changes: str) -> None:
+    """Another process has the number of such a job's command now: the job runs again, nobody touches it."""
+    unrelated = subprocess.Popen(["sleep", "60"], process_group=0)
     try:
-        id = job_of_a_dead_worker(home, stranger.pid, lease_ms=lease_ms, **identity)
+        id = job_of_a_dead_worker(home, unrelated.pid, lease_ms=lease_ms, **changes)
         home.serve()
         assert (home.ended(id).state, home.job(id).lost) == (states.COMPLETED, 1)
-        assert alive(stranger.pid)
+        assert alive(unrelated.pid)
     finally:
-        stranger.kill()
-        stranger.wait()
+        unrelated.kill()
+        unrelated.wait()

@@ -1,4 +1,4 @@
-"""Workers that are gone: recognised for certain, their jobs freed, strangers left in peace."""
+"""Workers that are gone: recognised for certain, their jobs freed, unrelated processes left alone."""
 
 from __future__ import annotations
 
@@ -12,28 +12,10 @@ from queuectl.core import states
 from queuectl.store.messages import Worker
 from queuectl.testing import wait_until
 from queuectl.upkeep.rescuer import Rescuer, rescue
+from tests.support.dead_worker import NAME, claim_by_a_dead_worker, identity, write_ledger
 from tests.support.jobs import claim, register
 from tests.support.processes import alive
 from tests.support.worker_home import WorkerHome
-
-
-def identity(**changes: str) -> str:
-    """Our own, with some parts changed."""
-    own = system.identify()
-    assert own is not None
-    for name, value in changes.items():
-        setattr(own, name, value)
-    return own.encode()
-
-
-def ghost(home: WorkerHome, encoded: str, *, lease_ms: int = 600_000) -> str:
-    """A worker that claimed a job and is not heard of again; the job's id."""
-    id = home.enqueue("true")
-    store = home.jobs.store
-    worker = register(store, "ghost", identity=encoded, host=system.hostname(), lease_ms=lease_ms)
-    (job,) = claim(store, worker_id=worker.id, now=home.jobs.clock.now())
-    assert job.id == id
-    return id
 
 
 def lost_once(home: WorkerHome, id: str) -> None:
@@ -41,78 +23,77 @@ def lost_once(home: WorkerHome, id: str) -> None:
     assert (job.state, job.attempts, job.lost) == (states.COMPLETED, 2, 1)
     assert [attempt.outcome for attempt in home.attempts(id)] == [kinds.LOST, kinds.SUCCEEDED]
     told = str(home.attempts(id)[0].error)
-    assert "worker ghost" in told
+    assert f"worker {NAME}" in told
     assert "last seen " in told
     assert len(home.registered()) == 1
 
 
 def test_a_number_that_means_another_process_now_is_nobody(home: WorkerHome) -> None:
-    stranger = subprocess.Popen(["sleep", "60"])
+    unrelated = subprocess.Popen(["sleep", "60"])
     try:
-        own = system.identify(stranger.pid)
+        own = system.identify(unrelated.pid)
         assert own is not None
         own.start = "1"
-        id = ghost(home, own.encode())
+        id = claim_by_a_dead_worker(home, own.encode())
         home.serve()
         lost_once(home, id)
         home.ok("worker", "stop")
-        assert alive(stranger.pid)
+        assert alive(unrelated.pid)
     finally:
-        stranger.kill()
-        stranger.wait()
+        unrelated.kill()
+        unrelated.wait()
 
 
-def test_stop_does_not_signal_a_stranger_with_a_workers_number(home: WorkerHome) -> None:
-    stranger = subprocess.Popen(["sleep", "60"])
+def test_stop_does_not_signal_another_process_with_a_workers_number(home: WorkerHome) -> None:
+    unrelated = subprocess.Popen(["sleep", "60"])
     try:
-        own = system.identify(stranger.pid)
+        own = system.identify(unrelated.pid)
         assert own is not None
         own.start = "1"
-        ghost(home, own.encode())
+        claim_by_a_dead_worker(home, own.encode())
         assert home.ok("worker", "stop", "--now") == "No workers are running\n"
-        assert alive(stranger.pid)
+        assert alive(unrelated.pid)
     finally:
-        stranger.kill()
-        stranger.wait()
+        unrelated.kill()
+        unrelated.wait()
 
 
 def test_workers_of_an_earlier_boot_are_dead_whatever_their_lease(home: WorkerHome) -> None:
-    id = ghost(home, identity(boot="earlier"))
+    id = claim_by_a_dead_worker(home, identity(boot="earlier"))
     home.serve()
     lost_once(home, id)
 
 
 def test_a_worker_that_cannot_be_seen_is_alive_until_its_lease_ends(home: WorkerHome) -> None:
     home.config(worker_heartbeat_interval="100ms")
-    id = ghost(home, identity(namespace="4711"), lease_ms=1_000)  # as in another container
+    id = claim_by_a_dead_worker(home, identity(namespace="4711"))  # as in another container
     home.serve()
     home.run("true")
     assert home.job(id).state == states.PROCESSING
+    home.jobs.store.heartbeat(NAME, 1, 0, home.jobs.clock.now(), None)  # its last one: for a millisecond
     lost_once(home, id)
 
 
 def test_jobs_that_were_claimed_and_not_started_are_as_if_never_claimed(home: WorkerHome) -> None:
-    id = ghost(home, identity(start="1"))
-    (home.path / "run").mkdir(exist_ok=True)
-    (home.path / "run" / "ghost.ledger").write_bytes(bytes(16 * 8))
+    id = claim_by_a_dead_worker(home, identity(start="1"))
+    write_ledger(home, bytes(16 * 8))
     home.serve()
     job = home.ended(id)
     assert (job.state, job.attempts, job.runs, job.lost) == (states.COMPLETED, 1, 1, 0)
     assert [attempt.outcome for attempt in home.attempts(id)] == [kinds.SUCCEEDED]
-    assert not (home.path / "run" / "ghost.ledger").exists()
+    assert not (home.path / "run" / f"{NAME}.ledger").exists()
 
 
 def test_jobs_that_were_started_count(home: WorkerHome) -> None:
-    id = ghost(home, identity(start="1"))
-    (home.path / "run").mkdir(exist_ok=True)
-    (home.path / "run" / "ghost.ledger").write_bytes(struct.pack("<qq", home.job(id).seq, 0) + b"torn")
+    id = claim_by_a_dead_worker(home, identity(start="1"))
+    write_ledger(home, struct.pack("<qq", home.job(id).seq, 0) + b"torn")
     home.serve()
     lost_once(home, id)
 
 
 def test_what_is_left_of_a_lost_job_is_gone_before_it_runs_again(home: WorkerHome) -> None:
     """The remains are found by the token in their environment, wherever they hide."""
-    id = ghost(home, identity(start="1"))
+    id = claim_by_a_dead_worker(home, identity(start="1"))
     job = home.job(id)
     remains = subprocess.Popen(
         ["sleep", "60"], env={**os.environ, system.TOKEN_VARIABLE: job.token}, start_new_session=True
@@ -141,7 +122,7 @@ def test_one_worker_finds_all_that_died_behind_it_at_its_next_beat(home: WorkerH
     ids = [home.enqueue("true") for _ in range(5)]
     for number in range(5):
         gone = identity(start="1")
-        worker = register(store, f"ghost{number}", identity=gone, host=system.hostname(), lease_ms=600_000)
+        worker = register(store, f"{NAME}{number}", identity=gone, host=system.hostname(), lease_ms=600_000)
         claim(store, worker_id=worker.id, now=home.jobs.clock.now())
     home.serve()
     assert all(home.ended(id).state == states.COMPLETED for id in ids)

@@ -67,6 +67,7 @@ def test_a_mark_is_never_beyond_the_most(tmp_path: Path) -> None:
     expendable.close()
 
 
+@pytest.mark.proof
 def test_a_command_that_eats_the_memory_dies_and_its_worker_does_not(home: WorkerHome) -> None:
     """Several times: the kernel must choose the command each time, also while it is still small."""
     with own_cgroup("memory", 128 * MEGABYTE) as group:
@@ -86,6 +87,7 @@ def test_a_command_that_eats_the_memory_dies_and_its_worker_does_not(home: Worke
         assert group.events("oom_kill") >= 2
 
 
+@pytest.mark.proof
 def test_a_worker_that_may_take_little_more_memory_works_on(home: WorkerHome) -> None:
     process = home.serve("--concurrency", "2")
     flood = "yes | head -c 3000000"
@@ -107,6 +109,7 @@ def size(pid: int) -> int:
 # --- processes ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("how", ["together", "scatter"])
 def test_a_fork_bomb_ends_at_its_timeout_and_the_worker_lives(home: WorkerHome, how: str) -> None:
     """Also one whose processes leave its group and its session as soon as they are born."""
@@ -122,6 +125,7 @@ def test_a_fork_bomb_ends_at_its_timeout_and_the_worker_lives(home: WorkerHome, 
     assert job.lost == 0
 
 
+@pytest.mark.proof
 def test_the_bomb_of_a_dead_worker_is_gone_before_its_job_runs_again(home: WorkerHome) -> None:
     """Whoever rescues has no process group to kill, only what carries the token, and that is ever others."""
     (home.work / "bomb.py").write_text(BOMB)
@@ -139,6 +143,7 @@ def test_the_bomb_of_a_dead_worker_is_gone_before_its_job_runs_again(home: Worke
         assert not group.pids()
 
 
+@pytest.mark.proof
 def test_without_room_for_a_process_jobs_wait_and_keep_their_attempts(home: WorkerHome) -> None:
     """EAGAIN of a real fork."""
     with own_cgroup("pids", 80) as group:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import struct
 import time
 
@@ -10,11 +9,11 @@ from queuectl import system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from queuectl.core.job import Job
 
-_KILL_WITHIN = 5.0  # seconds; a process stuck in the kernel must not keep its job from everybody
+KILL_WITHIN = 5.0  # seconds
 
 
 class Started:
@@ -47,31 +46,47 @@ def read_ledger(path: str) -> dict[int, Started] | None:
     return {seq: Started(process) for seq, process in pairs if seq}
 
 
-def kill_remains(jobs: Sequence[Job], started: dict[int, Started], session: int) -> None:
-    """All processes of these jobs. Returns when they are gone, or will not go."""
-    deadline = time.monotonic() + _KILL_WITHIN
-    while True:
-        left = _carrying([job.token for job in jobs])
+def kill_remains(
+    jobs: Sequence[Job], started: dict[int, Started], session: int, *, within: float = KILL_WITHIN
+) -> bool:
+    """End all processes of these jobs; returns whether they are gone, as `end_all` does."""
+
+    def find() -> set[int]:
+        found = _carrying([job.token for job in jobs])
         for job in jobs:
             leader = started.get(job.seq)
             if leader and leader.pid and system.group_alive(leader.pid) and not leader.is_another():
                 # Without its token in the environment it still is in its group and in our session.
-                left.update(system.kin(job.token, leader.pid, session))
-        if not left or time.monotonic() > deadline:
-            return
-        system.kill_pids(left, signal.SIGKILL)
-        time.sleep(0.005)
+                found.update(system.kin(job.token, leader.pid, session))
+        return found
+
+    return end_all(find, within=within)
 
 
-def kill_by_token(tokens: Sequence[str]) -> int:
-    """All processes that carry one of them; returns how many there were at first."""
-    deadline = time.monotonic() + _KILL_WITHIN
-    first = left = _carrying(tokens)
-    while left and time.monotonic() < deadline:
-        system.kill_pids(left, signal.SIGKILL)
+def kill_by_token(tokens: Sequence[str]) -> tuple[int, bool]:
+    """End all processes that carry one of them; returns how many there were, and whether they are gone."""
+    return len(_carrying(tokens)), end_all(lambda: _carrying(tokens))
+
+
+def end_all(find: Callable[[], set[int]], *, within: float = KILL_WITHIN) -> bool:
+    """End the processes that `find` finds, until it finds none. True when they are gone.
+
+    True also when all that are left were killed `within` seconds ago: they are stuck in the kernel, run
+    nothing of their program any more, and must not keep their job from everybody.
+    False when new ones came up for as long. They may be at work: whoever calls must call again.
+    """
+    kill = system.TreeKiller()
+    began = changed = time.monotonic()
+    while found := find():
+        now = time.monotonic()
+        if kill(found):
+            changed = now
+            if now - began >= within:
+                return False
+        elif now - changed >= within:
+            return True
         time.sleep(0.005)
-        left = _carrying(tokens)
-    return len(first)
+    return True
 
 
 def _carrying(tokens: Sequence[str]) -> set[int]:

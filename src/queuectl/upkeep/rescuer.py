@@ -17,7 +17,7 @@ from queuectl.events import emit
 from queuectl.failpoints import failpoint
 from queuectl.logfiles import log_name
 from queuectl.paths import inside
-from queuectl.upkeep.remains import kill_remains, read_ledger
+from queuectl.upkeep.remains import KILL_WITHIN, kill_remains, read_ledger
 from queuectl.upkeep.strays import clear_strays
 
 TYPE_CHECKING = False
@@ -52,12 +52,16 @@ def _is_gone(worker: Worker, store: Store) -> bool:
     return worker.state == "dead" or store.lease_ended(worker) or store.presence(worker) == system.DEAD
 
 
-def rescue(store: Store, settings: Settings, now: int, *, by: str | None = None) -> int:
+def rescue(
+    store: Store, settings: Settings, now: int, *, by: str | None = None, kill_within: float = KILL_WITHIN
+) -> int:
     """Free the jobs of every worker that is gone; returns how many jobs.
 
     `by`: the worker that looks. It need not ask for the process of each: those after it, up to the first that
     lives, are enough, since that one looks at those after itself. So each is looked at by one, however many
     there are; if that one hangs, the lease still tells.
+    `kill_within`: for how many seconds processes are killed that go on forking. A job whose processes are not
+    gone by then stays with its dead worker, until the next rescue.
     """
     freed = 0
     asks = True
@@ -69,7 +73,7 @@ def rescue(store: Store, settings: Settings, now: int, *, by: str | None = None)
             asks = by is None or presence != system.ALIVE
         if gone and store.bury(worker):
             failpoint("reap.selected")
-            freed += _free(worker, store, settings, now)
+            freed += _free(worker, store, settings, now, kill_within)
     return freed
 
 
@@ -82,14 +86,17 @@ def _after(workers: Sequence[Worker], id: str | None) -> Sequence[Worker]:
     return workers
 
 
-def _free(worker: Worker, store: Store, settings: Settings, now: int) -> int:
+def _free(worker: Worker, store: Store, settings: Settings, now: int, kill_within: float) -> int:
     run_dir = store.location.run_dir
     ledger = inside(run_dir, worker.id + ".ledger")
     jobs = store.claimed_by(worker.id)
     started = _started(ledger, worker)
     if _was_here(worker):
         # Before anybody may run them again, what is left of their processes is gone.
-        kill_remains(jobs, started if started and _saw_our_numbers(worker) else {}, worker.session)
+        processes = started if started and _saw_our_numbers(worker) else {}
+        if not kill_remains(jobs, processes, worker.session, within=kill_within):
+            emit("worker.outlived", worker=worker.id, jobs=len(jobs))
+            return 0
     failpoint("reap.killed")
     reports = [
         decide(job, _verdict(job, started, worker, store, now), settings.policy, now=now) for job in jobs

@@ -47,13 +47,17 @@ def _may_be_at_work(worker: str, path: str, lease_ms: int) -> bool:
 
 
 def _clear(worker: str, path: str, run_dir: str) -> None:
-    processes = 0
+    processes, gone = 0, True
     for seq, process in (read_ledger(path) or {}).items():
         # By pid and time of birth it is the same; by its token, a command of that job. Nobody else is hit.
         if process.is_surely_there():
-            processes += kill_by_token([t for t in system.tokens_of(process.pid) if t.endswith(f".{seq}")])
+            tokens = [t for t in system.tokens_of(process.pid) if t.endswith(f".{seq}")]
+            found, ended = kill_by_token(tokens)
+            processes += found
+            gone = gone and ended
     failpoint("stray.killed")
-    for file in (doorbell.bell_path(run_dir, worker), path):
+    # Without the ledger the next worker would not look for those that are left.
+    for file in (doorbell.bell_path(run_dir, worker), path) if gone else ():
         try:
             os.unlink(file)
         except FileNotFoundError:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NEVER = float("inf")
 LIVE_AFTER = 0.25  # seconds until output of a running job is written where `logs -f` can see it
 _CHECK = 0.02  # how often a dying tree is looked at
-_GIVE_UP = 10.0  # after KILL; a process stuck in the kernel must not block a slot for ever
+_GIVE_UP = 10.0  # after all were killed; a process stuck in the kernel must not block a slot for ever
 _READ = 65536
 _CLOCK_WAS_SET_MS = 1_000  # the two clocks differ by more than they do by themselves
 
@@ -36,6 +36,7 @@ class Child:
     __slots__ = (
         "_error",
         "_finished_at",
+        "_kill",
         "_kill_at",
         "_killed_at",
         "_make_output",
@@ -79,7 +80,8 @@ class Child:
         self.stop_kind: str | None = None  # why we are ending it
         self._error: str | None = None
         self._kill_at = NEVER
-        self._killed_at = NEVER
+        self._killed_at = NEVER  # when the last of them was killed that had not been before
+        self._kill = system.TreeKiller()
         self._usage: resource.struct_rusage | None = None
 
     def watch(self) -> None:
@@ -134,9 +136,8 @@ class Child:
     def on_time(self, now: float) -> float:
         """Do what is due; returns when to call again."""
         if self.stop_kind is not None:
-            if now >= self._kill_at:
-                self._killed_at = min(self._killed_at, now)
-                self._signal(signal.SIGKILL)
+            if now >= self._kill_at and (self._kill_all() or self._killed_at == NEVER):
+                self._killed_at = now
             return min(self._kill_at, now + _CHECK) if now < self._kill_at else now + _CHECK
         if now < self.watch_at:
             return min(self.deadline, self.watch_at)
@@ -177,15 +178,23 @@ class Child:
         return not system.group_alive(self.pid) and self._escaped() == []
 
     def _signal(self, signum: int) -> None:
+        self._signal_group(signum)
+        system.kill_pids(self._escaped() or (), signum)
+
+    def _kill_all(self) -> bool:
+        """Returns whether there was one that had not been killed before: it goes on forking."""
+        self._signal_group(signal.SIGKILL)
+        if self.confinement is not None:
+            self.confinement.kill()
+        return self._kill(self._escaped() or ())
+
+    def _signal_group(self, signum: int) -> None:
         if self.status is None or system.group_alive(self.pid):
             # While the leader is not reaped, or a member is left, the kernel keeps the number reserved.
             try:
                 os.killpg(self.pid, signum)
             except (ProcessLookupError, PermissionError):
                 pass
-        system.kill_pids(self._escaped() or (), signum)
-        if self.confinement is not None and signum == signal.SIGKILL:
-            self.confinement.kill()
 
     def _escaped(self) -> list[int] | None:
         """Its processes, whatever group they are in; None if that cannot be told now (no descriptor left)."""

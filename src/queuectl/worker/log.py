@@ -69,6 +69,7 @@ _LINES = {
     "worker.held_off": "claims nothing for now: {reason}",
     "worker.admits": "claims jobs again",
     "worker.cleared": "worker {worker} was given up by others; {processes} process(es) of its jobs ended",
+    "worker.outlived": "worker {worker} is gone, but processes of its {jobs} job(s) go on forking",
     "worker.rescued": "worker {worker} is gone; {jobs} job(s) freed",
     "worker.crashed": "worker {what} ({how}); starting another {when}",
     "job.stale": "a result came too late and was ignored (job number {seq})",
