@@ -3,7 +3,7 @@
 Inert unless QUEUECTL_ENABLE_FAILPOINTS=1 and QUEUECTL_FAILPOINT names a point, for instance
 `claim.committed=kill9`; several are separated by commas. `name@3=…` acts at the third passage only.
 QUEUECTL_FAILPOINT_ONCE names a file: only the process that creates it acts, and only once.
-Actions: kill9, exit:N, stop (SIGSTOP), sleep:SECONDS, raise:ERRNO-NAME.
+Actions: kill9, exit:N, stop (SIGSTOP), sleep:SECONDS, wait:FILE (until it exists), raise:ERRNO-NAME.
 """
 
 from __future__ import annotations
@@ -76,6 +76,9 @@ def _act(action: str) -> None:
         os.kill(os.getpid(), signal.SIGSTOP)
     elif verb == "sleep":
         time.sleep(float(argument))
+    elif verb == "wait":
+        while not os.path.exists(argument):
+            time.sleep(0.005)
     elif verb == "raise":
         import errno
 

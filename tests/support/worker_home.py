@@ -27,6 +27,11 @@ from tests.support.processes import kill, read_proc
 QUICK = {"kill-grace": "300ms", "stop-grace": "20s", "backoff-base": "0.001"}
 
 
+def failpoints(what: str) -> dict[str, str]:
+    """The environment of a worker that passes these failpoints: see `queuectl.failpoints`."""
+    return {"QUEUECTL_ENABLE_FAILPOINTS": "1", "QUEUECTL_FAILPOINT": what}
+
+
 class WorkerHome(Home):
     """`home.serve()` starts one worker process; `home.run("echo hi")` the job when it has ended."""
 

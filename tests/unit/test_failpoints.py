@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -81,6 +82,22 @@ def test_an_error_of_the_system_can_be_raised() -> None:
 
 def test_a_pause_goes_on_afterwards() -> None:
     assert armed("here=sleep:0.001").stdout == "1\n2\n3\nend\n"
+
+
+def test_a_wait_ends_when_its_file_exists(tmp_path: Path) -> None:
+    file = tmp_path / "go"
+    environment = os.environ | {
+        "QUEUECTL_ENABLE_FAILPOINTS": "1",
+        "QUEUECTL_FAILPOINT": f"here@2=wait:{file}",
+    }
+    with subprocess.Popen(
+        [sys.executable, "-u", "-c", PASS_THREE_TIMES], env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline() for _ in range(2)] == ["1\n", "2\n"]
+        assert process.poll() is None
+        file.touch()
+        assert process.stdout.read() == "3\nend\n"
 
 
 def test_stop_waits_for_a_signal_to_continue() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from queuectl.core import outcome as kinds
@@ -9,7 +11,7 @@ from queuectl.core import states
 from queuectl.testing import wait_until
 from tests.support.processes import alive, elapsed
 from tests.support.systems import both_systems_served
-from tests.support.worker_home import WorkerHome
+from tests.support.worker_home import WorkerHome, failpoints
 from tests.worker.test_timeouts import ESCAPES
 
 
@@ -70,11 +72,14 @@ def test_a_command_that_ends_well_before_it_hears_of_it_has_completed(served: Wo
 
 
 def test_success_wins_over_a_request_that_came_too_late(home: WorkerHome) -> None:
-    home.config(worker_heartbeat_interval="10s")
-    # Its worker stands still before it can report; meanwhile somebody cancels.
-    home.serve(env={"QUEUECTL_ENABLE_FAILPOINTS": "1", "QUEUECTL_FAILPOINT": "run.output_flushed=sleep:1"})
-    id = home.enqueue("touch done")
-    wait_until((home.work / "done").exists)
-    home.jobs.cancel(id)
+    """Its worker is held up before it can report; meanwhile somebody cancels."""
+    go = home.work / "go"
+    home.serve(env=failpoints(f"run.output_flushed=wait:{go}"))
+    id = home.enqueue("echo $$ > new && mv new pid")
+    wait_until((home.work / "pid").exists)
+    command = (home.work / "pid").read_text().strip()
+    wait_until(lambda: not Path("/proc", command).exists(), what="the worker to take note of the end")
+    assert home.jobs.cancel(id) == "cancelling"
+    go.touch()
     job = home.ended(id)
     assert (job.state, job.exit_code) == (states.COMPLETED, 0)
