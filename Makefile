@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv servers check test test-fast test-long coverage bench bench-full proof proof-quick format docs build clean
+.PHONY: help venv servers check test test-fast test-long coverage golden bench bench-full proof proof-quick format docs build clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -65,6 +65,9 @@ coverage: $(STAMP) servers ## 10 min: lines and branches of src that `make test`
 	-$(BIN)/python -m coverage run -m pytest -n $(PYTEST_WORKERS) -q -m "not long and not proof" $(ARGS)
 	@$(BIN)/python -m coverage combine --quiet && $(BIN)/python -m coverage report
 	@echo "coverage: tests that count imports, and those of other users, fail under it"
+
+golden: $(STAMP) ## write the golden files of the command line anew; read the difference before you commit it
+	GOLDEN=rewrite $(BIN)/python -m pytest -q tests/cli/test_golden.py tests/cli/test_mistakes.py
 
 proof: $(STAMP) servers ## an hour of faults on every engine; writes the figures into docs/reliability.md
 	-$(BIN)/python -m pip install --quiet --editable '.[proof]'

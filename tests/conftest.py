@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, settings
 from tests.support.counts import check_counts
 from tests.support.home import Home
 
+pytest_plugins = ["tests.support.fixtures"]
+
 FAST_FOLDERS = ("unit", "conformance", "cli")
 SLOWER = {"server", "process", "long", "proof"}  # marks
 STARTS_PROCESSES = {"cli_process", "terminal", "start", "home"}  # fixtures

@@ -10,7 +10,7 @@ INVALID, NOT_FOUND, REFUSED = 2, 1, 4
 
 @dataclass(frozen=True)
 class Mistake:
-    """One mistake. The store beside it holds a job in every state (`Stagehand.furnish`)."""
+    """One mistake. The store beside it holds a job in every state (`FakeWorker.add_jobs_in_every_state`)."""
 
     name: str
     words: tuple[str, ...]

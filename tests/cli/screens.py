@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
-import time
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,8 +54,9 @@ def width(line: str) -> int:
 
 def show(commands: Sequence[Sequence[str]], *, notes: Path, **environment: str) -> list[Screen]:
     """What these commands show on a terminal, one after the other in one process."""
-    leader, follower = pty.openpty()
-    _resize(follower)
+    from tests.support.cli import open_terminal, read_terminal  # not known to the program below
+
+    leader, follower = open_terminal(columns=COLUMNS, lines=LINES)
     process = subprocess.Popen(
         [sys.executable, __file__, str(notes), json.dumps([list(words) for words in commands])],
         stdin=subprocess.DEVNULL,
@@ -66,22 +65,12 @@ def show(commands: Sequence[Sequence[str]], *, notes: Path, **environment: str) 
         env={**os.environ, "TERM": "xterm-256color", **environment},
     )
     os.close(follower)
-    from tests.cli.conftest import _read_all
-
-    seen = _read_all(leader, time.monotonic() + 60).decode("utf-8", "replace")
+    seen = read_terminal(leader).decode("utf-8", "replace")
     os.close(leader)
     assert process.wait(60) == 0, seen
     results = json.loads(notes.read_text())
     texts = seen.split("\x00")
     return [Screen(code, text, steps) for (code, steps), text in zip(results, texts, strict=False)]
-
-
-def _resize(fd: int) -> None:
-    import fcntl
-    import struct
-    import termios
-
-    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
 
 
 def _play(notes: str, commands: list[list[str]]) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli, Terminal
+from tests.support.cli import Cli, Start, Terminal
 from tests.support.fake_worker import FakeWorker
 
 from queuectl.core.outcome import FAILED, SUCCEEDED
@@ -33,7 +31,7 @@ class TestCancel:
         assert states(queue) == {"a": "cancelled"}
 
     def test_of_a_running_job_waits_for_its_end(
-        self, start: Callable[..., subprocess.Popen[bytes]], queue: Queue, fake_worker: FakeWorker
+        self, start: Start, queue: Queue, fake_worker: FakeWorker
     ) -> None:
         queue.enqueue("true", id="a")
         job = fake_worker.claim("a")
@@ -45,7 +43,7 @@ class TestCancel:
         assert (process.returncode, printed.decode()) == (0, "✓ Job a cancelled\n")
 
     def test_holds_also_if_the_attempt_failed_by_itself_meanwhile(
-        self, start: Callable[..., subprocess.Popen[bytes]], queue: Queue, fake_worker: FakeWorker
+        self, start: Start, queue: Queue, fake_worker: FakeWorker
     ) -> None:
         queue.enqueue("true", id="a")
         job = fake_worker.claim("a")
@@ -56,9 +54,7 @@ class TestCancel:
         assert process.returncode == 0
         assert states(queue) == {"a": "cancelled"}
 
-    def test_tells_when_the_job_was_faster(
-        self, start: Callable[..., subprocess.Popen[bytes]], queue: Queue, fake_worker: FakeWorker
-    ) -> None:
+    def test_tells_when_the_job_was_faster(self, start: Start, queue: Queue, fake_worker: FakeWorker) -> None:
         queue.enqueue("true", id="a")
         job = fake_worker.claim("a")
         process = start("cancel", "a")

@@ -7,12 +7,12 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli
+from tests.support.cli import Cli
 
 from queuectl.queue import Queue
 
 
-def test_a_bad_line_far_down_takes_the_whole_file_with_it(cli: Cli, queue: Queue, elsewhere: Path) -> None:
+def test_a_bad_line_far_down_takes_the_whole_file_with_it(cli: Cli, queue: Queue, work_dir: Path) -> None:
     lines = [json.dumps({"id": f"j{n}", "command": "true"}) for n in range(3_000)]
     Path("jobs").write_text("\n".join([*lines, "{}"]))
 
@@ -46,7 +46,9 @@ def test_a_terminal_as_stdin_is_not_waited_for(terminal: Cli) -> None:
     assert "nothing is piped in" in result.out
 
 
-def test_several_ids_are_tried_each_and_the_worst_decides(cli: Cli, several: None, queue: Queue) -> None:
+def test_several_ids_are_tried_each_and_the_worst_decides(
+    cli: Cli, jobs_in_every_state: None, queue: Queue
+) -> None:
     result = cli("retry", "nosuch", "done", "broken")
 
     assert result.code == 4
@@ -57,15 +59,17 @@ def test_several_ids_are_tried_each_and_the_worst_decides(cli: Cli, several: Non
 
 
 @pytest.mark.parametrize("words", [("status", "--watch", "--json"), ("logs", "done", "-f", "--json")])
-def test_json_and_an_endless_view_do_not_go_together(cli: Cli, several: None, words: tuple[str, ...]) -> None:
+def test_json_and_an_endless_view_do_not_go_together(
+    cli: Cli, jobs_in_every_state: None, words: tuple[str, ...]
+) -> None:
     result = cli(*words)
 
     assert result.code == 2
     assert "do not go together" in json.loads(result.err)["error"]["message"]
 
 
-def test_a_directory_that_is_gone(cli: Cli, queue: Queue, elsewhere: Path) -> None:
-    elsewhere.rmdir()
+def test_a_directory_that_is_gone(cli: Cli, queue: Queue, work_dir: Path) -> None:
+    work_dir.rmdir()
 
     result = cli("enqueue", "echo hi")
 

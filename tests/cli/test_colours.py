@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli, Terminal
+from tests.support.cli import Cli, Terminal
 
 COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
 COMMANDS = {
@@ -21,7 +21,7 @@ PLAIN = {"status": ["status"], "dlq": ["dlq", "list"], "queue": ["queue"], "main
 
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
 def test_colours_on_a_terminal(
-    terminal: Terminal, several: None, monkeypatch: pytest.MonkeyPatch, words: list[str]
+    terminal: Terminal, jobs_in_every_state: None, monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
     coloured = terminal(*words).raw
     assert COLOUR.search(coloured)
@@ -32,12 +32,14 @@ def test_colours_on_a_terminal(
 
 
 @pytest.mark.parametrize("words", [*COMMANDS.values(), *PLAIN.values()], ids=[*COMMANDS, *PLAIN])
-def test_a_dumb_terminal_gets_no_escapes(terminal: Terminal, several: None, words: list[str]) -> None:
+def test_a_dumb_terminal_gets_no_escapes(
+    terminal: Terminal, jobs_in_every_state: None, words: list[str]
+) -> None:
     assert b"\x1b" not in terminal(*words, term="dumb").raw
 
 
 def test_a_pipe_gets_colours_only_when_they_are_forced(
-    cli: Cli, several: None, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, jobs_in_every_state: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for words in COMMANDS.values():
         if words != COMMANDS["help"]:

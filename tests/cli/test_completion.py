@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli
+from tests.support.cli import Cli
 from tests.support.fake_worker import FakeWorker
 
 from queuectl import schedules, triage
@@ -60,7 +60,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Offered:
 
 
 class TestFromTheStore:
-    def test_job_ids(self, offered: Offered, several: None) -> None:
+    def test_job_ids(self, offered: Offered, jobs_in_every_state: None) -> None:
         assert offered("queuectl show wa") == ["waiting"]
         assert offered("queuectl show ")[:2] == ["waiting", "later"]  # the newest first
         assert offered("queuectl logs br") == ["broken"]
@@ -68,17 +68,17 @@ class TestFromTheStore:
         assert offered("queuectl show nosuch") == []
         assert offered("queuectl show la") == ["later", "last"]
 
-    def test_only_jobs_for_which_it_is_possible(self, offered: Offered, several: None) -> None:
+    def test_only_jobs_for_which_it_is_possible(self, offered: Offered, jobs_in_every_state: None) -> None:
         assert offered("queuectl dlq retry ") == ["broken"]
         assert offered("queuectl retry ") == ["stopped", "flaky", "broken"]
         assert offered("queuectl hold ") == ["waiting", "later", "flaky"]
         assert offered("queuectl cancel d") == []
 
-    def test_a_job_once(self, offered: Offered, several: None) -> None:
+    def test_a_job_once(self, offered: Offered, jobs_in_every_state: None) -> None:
         assert offered("queuectl retry stopped ") == ["flaky", "broken"]
 
     def test_queues_schedules_and_workers(
-        self, offered: Offered, several: None, queue: Queue, fake_worker: FakeWorker
+        self, offered: Offered, jobs_in_every_state: None, queue: Queue, fake_worker: FakeWorker
     ) -> None:
         schedules.add(queue, "nightly", "@daily", {"command": "true"})
         assert offered("queuectl list --queue ") == ["default", "mail"]
@@ -89,7 +89,9 @@ class TestFromTheStore:
         assert offered("queuectl schedule add ") == []
         assert offered("queuectl worker stop ") == [fake_worker.worker.id]
 
-    def test_tags_and_groups_of_dead_jobs(self, offered: Offered, several: None, queue: Queue) -> None:
+    def test_tags_and_groups_of_dead_jobs(
+        self, offered: Offered, jobs_in_every_state: None, queue: Queue
+    ) -> None:
         queue.enqueue("true", tags=["nightly", "gpu"])
         assert offered("queuectl list --tag ni") == ["nightly", "night"]
         assert offered("queuectl enqueue --tag gp") == offered("queuectl edit --with-tag g") == ["gpu"]

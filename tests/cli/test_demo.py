@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.cli.conftest import Cli, Terminal
+from tests.support.cli import Cli, Terminal
 
 from queuectl.cli.tour import STEPS, Step
 from queuectl.cli.tourguide import Guide

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli
+from tests.support.cli import Cli
 from tests.support.fake_worker import FakeWorker
 
 from queuectl.cli.commands.enqueue import Unoptioned, build_parser

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli, Terminal
+from tests.support.cli import Cli, Terminal
 from tests.support.fake_worker import FakeWorker
 
 from queuectl.queue import Queue

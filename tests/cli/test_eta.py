@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.cli.conftest import Cli
+from tests.support.cli import Cli
 from tests.support.fake_worker import FakeWorker, learned
 
 from queuectl.estimating import MOST_SAMPLED, eta

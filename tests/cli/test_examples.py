@@ -11,9 +11,9 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli
-from tests.cli.example_stages import FILES, Templates, stage_for
+from tests.cli.example_queues import FILES, Templates, kind_for
 from tests.cli.examples import Example, every_example, examples_in
+from tests.support.cli import Cli
 
 # Not run here; that they can be parsed is shown all the same.
 ONLY_PARSED = {
@@ -48,7 +48,7 @@ IN_A_PROCESS = ("run", "map --wait", "map --print", "map --resume", "worker", "h
 
 @pytest.fixture(scope="module")
 def templates(tmp_path_factory: pytest.TempPathFactory) -> Templates:
-    return Templates(tmp_path_factory.mktemp("stages"))
+    return Templates(tmp_path_factory.mktemp("queues"))
 
 
 def begins(example: Example, *starts: str) -> bool:
@@ -89,7 +89,7 @@ def stdin_of(example: Example) -> str:
 
 
 def enter(example: Example, templates: Templates, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in templates.copy(stage_for(example.words), folder).items():
+    for name, value in templates.copy(kind_for(example.words), folder).items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(folder / "work")
 
@@ -168,7 +168,7 @@ def test_examples_that_run_jobs_end_well(
         if begins(example, "worker"):
             continue
         folder = tmp_path / str(number)
-        environment = templates.copy(stage_for(example.words), folder)
+        environment = templates.copy(kind_for(example.words), folder)
         monkeypatch.chdir(folder / "work")
         tasks.append((environment, str(folder / "work"), placed(example, folder), stdin_of(example)))
     assert len(tasks) > 10

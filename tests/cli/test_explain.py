@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.cli.conftest import Cli
+from tests.support.cli import Cli
 from tests.support.fake_worker import FakeWorker
 
 from queuectl import queues
@@ -183,7 +183,7 @@ def test_of_a_running_job(cli: Cli, queue: Queue, fake_worker: FakeWorker) -> No
     assert codes(cli, "b") == ["worker_gone", "running"]
 
 
-def test_of_jobs_that_have_ended(cli: Cli, several: None) -> None:
+def test_of_jobs_that_have_ended(cli: Cli, jobs_in_every_state: None) -> None:
     assert codes(cli, "done") == ["completed"]
     assert codes(cli, "broken") == ["retries_used"]
     assert codes(cli, "stopped") == ["cancelled"]

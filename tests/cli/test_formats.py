@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.cli.conftest import Cli
+from tests.support.cli import Cli
 from tests.support.fake_worker import FakeWorker
 
 from queuectl import schedules
@@ -26,7 +26,7 @@ from queuectl.queue import Queue
         (" ", " "),
     ],
 )
-def test_templates(cli: Cli, several: None, template: str, expected: str) -> None:
+def test_templates(cli: Cli, jobs_in_every_state: None, template: str, expected: str) -> None:
     result = cli("list", "--queue", "mail", "--format", template)
     assert (result.code, result.out, result.err) == (0, expected + "\n", "")
 
@@ -54,7 +54,7 @@ def test_templates(cli: Cli, several: None, template: str, expected: str) -> Non
         ("{id}\\", "a backslash"),
     ],
 )
-def test_a_bad_template_prints_nothing(cli: Cli, several: None, template: str, says: str) -> None:
+def test_a_bad_template_prints_nothing(cli: Cli, jobs_in_every_state: None, template: str, says: str) -> None:
     result = cli("list", "--format", template)
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("error: --format: ")
@@ -62,7 +62,7 @@ def test_a_bad_template_prints_nothing(cli: Cli, several: None, template: str, s
 
 
 @pytest.mark.parametrize("other", ["--json", "--quiet"])
-def test_one_form_at_a_time(cli: Cli, several: None, other: str) -> None:
+def test_one_form_at_a_time(cli: Cli, jobs_in_every_state: None, other: str) -> None:
     result = cli("list", "--format", "{id}", other)
     assert (result.code, result.out) == (2, "")
 
@@ -78,7 +78,9 @@ def test_what_a_job_says_cannot_steer_the_terminal(cli: Cli, queue: Queue) -> No
     assert shown == "printf '\\x1b[2J\\n\\u202e'\n"
 
 
-def test_every_command_that_has_it(cli: Cli, queue: Queue, several: None, fake_worker: FakeWorker) -> None:
+def test_every_command_that_has_it(
+    cli: Cli, queue: Queue, jobs_in_every_state: None, fake_worker: FakeWorker
+) -> None:
     schedules.add(queue, "nightly", "@daily", {"command": "true"})
     assert cli("show", "done", "broken", "--format", "{id}={exit_code}").out == "done=0\nbroken=1\n"
     assert cli("dlq", "list", "--format", "{id}: {last_error}").out == "broken: exit code 1: no such file\n"
@@ -90,7 +92,7 @@ def test_every_command_that_has_it(cli: Cli, queue: Queue, several: None, fake_w
 
 
 def test_the_fields_are_those_of_the_json(
-    cli: Cli, queue: Queue, several: None, fake_worker: FakeWorker
+    cli: Cli, queue: Queue, jobs_in_every_state: None, fake_worker: FakeWorker
 ) -> None:
     everything = {
         "retry_on": "1", "no_retry_on": "2", "ok_codes": "3", "memory": "1G", "cpu_time": "1h", "files": 100,

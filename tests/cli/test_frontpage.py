@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.cli.conftest import Cli, Result, assert_store_error
+from tests.support.cli import Cli, Result, assert_store_error
 from tests.support.fake_worker import FakeWorker
 
 from queuectl import queues, schedules
@@ -55,18 +55,18 @@ def test_a_job_on_every_engine(cli: Cli, queue: Queue) -> None:
 
 
 class TestOfAFile:
-    def test_a_named_store_is_named_in_what_to_try(self, cli: Cli, elsewhere: Path) -> None:
+    def test_a_named_store_is_named_in_what_to_try(self, cli: Cli, work_dir: Path) -> None:
         steps = suggested(cli("--db", "my jobs.db"))
         assert steps[1] == "queuectl --db 'my jobs.db' run -- echo hello"
-        assert list(elsewhere.iterdir()) == []
+        assert list(work_dir.iterdir()) == []
 
-    def test_an_empty_file_stays_empty(self, cli: Cli, elsewhere: Path) -> None:
-        (elsewhere / "empty.db").touch()
+    def test_an_empty_file_stays_empty(self, cli: Cli, work_dir: Path) -> None:
+        (work_dir / "empty.db").touch()
         assert "none; the store is made" in cli("--db=empty.db").out
-        assert (elsewhere / "empty.db").stat().st_size == 0
+        assert (work_dir / "empty.db").stat().st_size == 0
 
-    def test_a_file_of_somebody_else_is_an_error(self, cli: Cli, elsewhere: Path) -> None:
-        (elsewhere / "notes.txt").write_text("not a database, but long enough to be looked at\n" * 20)
+    def test_a_file_of_somebody_else_is_an_error(self, cli: Cli, work_dir: Path) -> None:
+        (work_dir / "notes.txt").write_text("not a database, but long enough to be looked at\n" * 20)
         assert_store_error(cli("--db", "notes.txt"), "not a database")
 
     def test_an_option_that_is_not_there(self, cli: Cli, home_dir: Path) -> None:
@@ -89,7 +89,7 @@ class TestOfAFile:
         queue.enqueue_many(["true"] * 100_000)
         assert "Waiting    100,000 ready; the oldest for " in cli().out
 
-    def test_every_kind_of_job(self, cli: Cli, several: None) -> None:
+    def test_every_kind_of_job(self, cli: Cli, jobs_in_every_state: None) -> None:
         lines = cli().out.splitlines()
         assert lines[3:10] == [
             "Workers    1 running, 1 job at once",
@@ -101,7 +101,7 @@ class TestOfAFile:
             "Cancelled  1",
         ]
 
-    def test_dead_jobs_come_first_while_workers_run(self, cli: Cli, several: None) -> None:
+    def test_dead_jobs_come_first_while_workers_run(self, cli: Cli, jobs_in_every_state: None) -> None:
         assert suggested(cli())[0].startswith("queuectl dlq ")
 
     def test_schedules_without_a_worker(self, cli: Cli, queue: Queue) -> None:
@@ -123,12 +123,12 @@ class TestOfAFile:
         queue.enqueue("true", id="left")
         assert suggested(cli())[0] == "queuectl explain left"
 
-    def test_json_has_the_figures_of_status(self, cli: Cli, several: None) -> None:
+    def test_json_has_the_figures_of_status(self, cli: Cli, jobs_in_every_state: None) -> None:
         found, status = cli("--json").json(), cli("status", "--json").json()
         assert found["exists"] is True
         assert {**found, "oldest_waiting_seconds": 0} == {**found, **status, "oldest_waiting_seconds": 0}
 
-    def test_what_is_suggested_can_be_typed(self, cli: Cli, several: None) -> None:
+    def test_what_is_suggested_can_be_typed(self, cli: Cli, jobs_in_every_state: None) -> None:
         for command in suggested(cli()):
             done = cli(*shlex.split(command)[1:])
             assert done.code == 0 or "add --yes" in done.err

@@ -6,8 +6,8 @@ import re
 import sys
 
 import pytest
-from tests.cli.conftest import Cli, Terminal
 from tests.cli.examples import every_parser
+from tests.support.cli import Cli, Terminal
 
 from queuectl.cli import topicpage
 from queuectl.cli.helppage import HEADINGS

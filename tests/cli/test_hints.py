@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli, Terminal
+from tests.support.cli import Cli, Terminal
 
 from queuectl.cli.fitting import wrapped
 from queuectl.cli.pasting import for_store
@@ -18,8 +18,8 @@ OPTION = "--db 'my jobs.db' "
 
 
 @pytest.fixture(autouse=True)
-def here(elsewhere: Path) -> Path:
-    return elsewhere
+def here(work_dir: Path) -> Path:
+    return work_dir
 
 
 # What is called, and the command that it names.

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import threading
-from collections.abc import Callable
 
 import pytest
-from tests.cli.conftest import Cli, Terminal
+from tests.support.cli import Cli, Start, Terminal
 from tests.support.fake_worker import FakeWorker, LiveFile, err, out
 
 from queuectl.core.chunks import GAP, STDOUT, Chunk, pack
@@ -258,7 +256,7 @@ class TestFollow:
 
 class TestFollowCommand:
     def test_shows_output_while_it_comes_and_ends_with_the_job(
-        self, start: Callable[..., subprocess.Popen[bytes]], queue: Queue, fake_worker: FakeWorker
+        self, start: Start, queue: Queue, fake_worker: FakeWorker
     ) -> None:
         queue.enqueue("true", id="job")
         process = start("logs", "-f", "job")

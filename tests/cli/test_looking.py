@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.cli.conftest import Cli, Terminal
+from tests.support.cli import Cli, Terminal
 from tests.support.fake_worker import FakeWorker, err, out
 
 from queuectl.core.outcome import FAILED, SUCCEEDED
@@ -27,7 +27,7 @@ class TestList:
         result = cli("list")
         assert (result.code, result.out, result.err) == (0, "", "no jobs\n")
 
-    def test_is_a_table_with_id_and_state_first(self, cli: Cli, several: None) -> None:
+    def test_is_a_table_with_id_and_state_first(self, cli: Cli, jobs_in_every_state: None) -> None:
         table = rows(cli("list").out)
         assert table[0] == HEADER
         assert table[1][:6] == ["done", "completed", "1", "default", "0", "1/4"]
@@ -59,7 +59,7 @@ class TestList:
         ],
     )
     def test_filters_sorts_and_pages(
-        self, cli: Cli, several: None, words: list[str], expected: list[str]
+        self, cli: Cli, jobs_in_every_state: None, words: list[str], expected: list[str]
     ) -> None:
         assert cli("list", "--quiet", *words).out.split() == expected
 
@@ -79,13 +79,13 @@ class TestList:
         ],
     )
     def test_refuses_what_it_cannot_take(
-        self, cli: Cli, several: None, words: list[str], code: int, message: str
+        self, cli: Cli, jobs_in_every_state: None, words: list[str], code: int, message: str
     ) -> None:
         result = cli("list", *words)
         assert (result.code, result.out) == (code, "")
         assert message in result.err
 
-    def test_json_is_an_array_of_job_objects(self, cli: Cli, several: None) -> None:
+    def test_json_is_an_array_of_job_objects(self, cli: Cli, jobs_in_every_state: None) -> None:
         jobs = cli("list", "--json").json()
         assert [job["state"] for job in jobs][:3] == ["completed", "dead", "failed"]
         assert jobs[6]["tags"] == ["night"]
@@ -123,7 +123,7 @@ class TestList:
             assert "\x1b]" not in text
 
     def test_has_colours_only_on_a_terminal(
-        self, terminal: Terminal, cli: Cli, several: None, monkeypatch: pytest.MonkeyPatch
+        self, terminal: Terminal, cli: Cli, jobs_in_every_state: None, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         assert "\x1b[31mdead" in terminal("list").out
         assert "\x1b" not in cli("list").out
@@ -132,7 +132,7 @@ class TestList:
 
 
 class TestShow:
-    def test_tells_everything_and_every_attempt(self, cli: Cli, several: None) -> None:
+    def test_tells_everything_and_every_attempt(self, cli: Cli, jobs_in_every_state: None) -> None:
         text = cli("show", "broken").out
         assert "State:      dead\n" in text
         assert "Last error: exit code 1: no such file\n" in text
@@ -144,12 +144,14 @@ class TestShow:
         assert attempt.split()[0] == "1"
         assert "failed" in attempt
 
-    def test_how_it_died_is_told_in_lines_of_whole_words(self, terminal: Terminal, several: None) -> None:
+    def test_how_it_died_is_told_in_lines_of_whole_words(
+        self, terminal: Terminal, jobs_in_every_state: None
+    ) -> None:
         for command in ("show", "explain"):
             report = terminal(command, "broken", width=40).out.partition("How attempt 1 died:")[2]
             assert "  exit code 1: what most commands say\r\n    for any failure\r\n" in report
 
-    def test_json_has_the_history(self, cli: Cli, several: None) -> None:
+    def test_json_has_the_history(self, cli: Cli, jobs_in_every_state: None) -> None:
         job = cli("show", "flaky", "--json").json()
         assert job["id"] == "flaky"
         assert [(a["attempt"], a["outcome"]) for a in job["history"]] == [(1, "failed")]
@@ -183,12 +185,14 @@ class TestShow:
         fake_worker.end(job, FAILED, exit_code=3, error="exit code 3: late", log=log_name(job.seq, job.runs))
         assert cli("show", "long").out.endswith("Its last words on stderr:\n    early\n    late\n")
 
-    def test_has_the_attempt_that_runs(self, cli: Cli, several: None, fake_worker: FakeWorker) -> None:
+    def test_has_the_attempt_that_runs(
+        self, cli: Cli, jobs_in_every_state: None, fake_worker: FakeWorker
+    ) -> None:
         assert cli("info", "running").out.splitlines()[-1].split()[0] == "1"
         history = cli("get", "running", "--json").json()["history"]
         assert [(a["outcome"], a["finished_at"]) for a in history] == [("running", None)]
 
-    def test_takes_several_ids(self, cli: Cli, several: None) -> None:
+    def test_takes_several_ids(self, cli: Cli, jobs_in_every_state: None) -> None:
         assert [j["id"] for j in cli("show", "done", "later", "--json").json()] == ["done", "later"]
         result = cli("show", "done", "nobody", "later")
         assert result.code == 1
@@ -197,7 +201,7 @@ class TestShow:
         assert "Id:        later" in result.out
 
     @pytest.mark.parametrize("id", ["nobody", "", "../../etc", "\udcff", "a" * 500, "%", "'"])
-    def test_of_an_unknown_job_is_not_found(self, cli: Cli, several: None, id: str) -> None:
+    def test_of_an_unknown_job_is_not_found(self, cli: Cli, jobs_in_every_state: None, id: str) -> None:
         result = cli("show", id)
         assert (result.code, result.out) == (1, "")
         assert "there is no job" in result.err

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.cli.conftest import Cli
+from tests.support.cli import Cli
 from tests.support.fake_worker import FakeWorker
 
 from queuectl.editing import EDITABLE
@@ -50,7 +50,7 @@ class TestHoldAndRelease:
         assert "held" not in cli("release", "a", "--json").json()
 
     def test_of_the_wrong_jobs_is_refused_with_the_state_and_what_to_do(
-        self, cli: Cli, queue: Queue, several: None
+        self, cli: Cli, queue: Queue, jobs_in_every_state: None
     ) -> None:
         running = cli("hold", "running")
         assert running.code == 4
@@ -132,7 +132,7 @@ class TestEdit:
         cli("edit", "a", "--at", "now")
         assert states(queue) == {"a": "pending"}
 
-    def test_by_a_filter(self, cli: Cli, queue: Queue, several: None) -> None:
+    def test_by_a_filter(self, cli: Cli, queue: Queue, jobs_in_every_state: None) -> None:
         words = ("edit", "--in-queue", "default", "--priority", "3")
         assert cli(*words, "--dry-run").out == "would change 2 jobs: flaky, later\n"
         assert cli(*words).code == 4
@@ -194,7 +194,9 @@ class TestEdit:
             assert says in result.err
         assert queue.get("a").to_dict() == before
 
-    def test_of_the_wrong_jobs_is_refused_with_the_state(self, cli: Cli, queue: Queue, several: None) -> None:
+    def test_of_the_wrong_jobs_is_refused_with_the_state(
+        self, cli: Cli, queue: Queue, jobs_in_every_state: None
+    ) -> None:
         for id, state in (("running", "processing"), ("done", "completed"), ("broken", "dead")):
             result = cli("edit", id, "--priority", "3")
             assert result.code == 4

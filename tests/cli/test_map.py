@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli
+from tests.support.cli import Cli
 from tests.support.fake_worker import FakeWorker
 from tests.support.home import Home
 
@@ -52,7 +52,7 @@ def test_without_a_name_one_is_made_that_finds_them(cli: Cli, queue: Queue, fake
     assert cli("map", "--quiet", "true", ":::", "x").out == f"{queue.list()[-1].id}\n"
 
 
-def test_a_bad_line_far_down_takes_all_with_it(cli: Cli, queue: Queue, elsewhere: Path) -> None:
+def test_a_bad_line_far_down_takes_all_with_it(cli: Cli, queue: Queue, work_dir: Path) -> None:
     Path("rows").write_text("a,b\n" * 3_000 + "c\n")
 
     result = cli("map", "-C", ",", "echo {2}", "::::", "rows")

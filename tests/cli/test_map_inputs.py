@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli, Terminal
+from tests.support.cli import Cli, Terminal
 
 from queuectl.queue import Queue
 
@@ -33,7 +33,7 @@ def test_each_input_becomes_a_command(cli: Cli, words: list[str], expected: list
     assert cli("map", "--dry-run", *words).out.splitlines() == expected
 
 
-def test_lines_come_from_stdin_and_files(cli_process: Cli, queue: Queue, elsewhere: Path) -> None:
+def test_lines_come_from_stdin_and_files(cli_process: Cli, queue: Queue, work_dir: Path) -> None:
     Path("list").write_text("1\r\n2\n")
 
     assert cli_process("map", "echo {1}{2}", "::::", "-", "list", stdin="a\n\nb").code == 0

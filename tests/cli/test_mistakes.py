@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli, Result
 from tests.cli.mistake import Mistake
 from tests.cli.mistakes_in_conditions import IN_CONDITIONS
 from tests.cli.mistakes_in_jobs import IN_JOBS
 from tests.cli.mistakes_in_use import IN_USE
+from tests.support.cli import Cli, Result
 from tests.support.fake_worker import FakeWorker
 
 from queuectl.queue import Queue
@@ -37,7 +37,7 @@ def furnished_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("QUEUECTL_HOME", str(path))
         with Queue.open() as queue:
-            FakeWorker(queue).furnish()
+            FakeWorker(queue).add_jobs_in_every_state()
     return path
 
 
@@ -83,9 +83,9 @@ def assert_told_in_json(result: Result, case: Mistake) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_mistake_is_named_and_nothing_is_written(
-    case: Mistake, furnished: Queue, cli: Cli, elsewhere: Path
+    case: Mistake, furnished: Queue, cli: Cli, work_dir: Path
 ) -> None:
-    put(case, elsewhere)
+    put(case, work_dir)
     before = dump(furnished)
 
     assert_told(cli(*case.words), case)
@@ -96,9 +96,9 @@ def test_the_mistake_is_named_and_nothing_is_written(
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.early], ids=lambda case: case.name)
 def test_what_is_wrong_by_itself_makes_no_store(
-    case: Mistake, cli: Cli, home_dir: Path, elsewhere: Path
+    case: Mistake, cli: Cli, home_dir: Path, work_dir: Path
 ) -> None:
-    put(case, elsewhere)
+    put(case, work_dir)
 
     assert cli(*case.words).code == case.code
 

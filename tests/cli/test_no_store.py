@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli, assert_store_error
+from tests.support.cli import Cli, assert_store_error
 from tests.support.engines import SERVERS, engines, fresh_store
 from tests.support.sql import tables
 
@@ -50,8 +50,8 @@ ABOUT_ONE = [
 
 
 @pytest.fixture(autouse=True)
-def here(elsewhere: Path) -> Path:
-    return elsewhere
+def here(work_dir: Path) -> Path:
+    return work_dir
 
 
 def without_digits(text: str) -> str:

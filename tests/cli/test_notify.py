@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli
+from tests.support.cli import Cli
 from tests.support.fake_worker import FakeWorker
 
 from queuectl.queue import Queue
@@ -110,7 +110,7 @@ def test_doctor_finds_notifications_that_nobody_runs(cli: Cli, queue: Queue) -> 
     assert "queuectl worker start --queue notifications" in out
 
 
-def test_a_command_reads_a_file_as_it_was_at_the_enqueue(cli: Cli, queue: Queue, elsewhere: Path) -> None:
+def test_a_command_reads_a_file_as_it_was_at_the_enqueue(cli: Cli, queue: Queue, work_dir: Path) -> None:
     Path("data").write_text("one\ntwo ß\n")
     assert cli("enqueue", "--id", "a", "--stdin", "data", "cat").code == 0
     Path("data").write_text("other")
@@ -132,7 +132,7 @@ def test_a_command_reads_a_file_as_it_was_at_the_enqueue(cli: Cli, queue: Queue,
     ids=["bytes", "nul", "long", "many", "cut"],
 )
 def test_what_no_store_could_hold_is_refused(
-    cli: Cli, queue: Queue, elsewhere: Path, data: bytes, says: str
+    cli: Cli, queue: Queue, work_dir: Path, data: bytes, says: str
 ) -> None:
     Path("data").write_bytes(data)
     result = cli("enqueue", "--stdin", "data", "cat")

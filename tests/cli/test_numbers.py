@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from tests.cli.conftest import Cli
+from tests.support.cli import Cli
 from tests.support.fake_worker import FakeWorker
 
 from queuectl.core.measures import class_of
@@ -23,7 +23,7 @@ def measured(queue: Queue, name: str, ms: int, count: int) -> None:
 
 
 class TestMetrics:
-    def test_prints_what_prometheus_reads(self, cli: Cli, several: None) -> None:
+    def test_prints_what_prometheus_reads(self, cli: Cli, jobs_in_every_state: None) -> None:
         result = cli("metrics")
         assert (result.code, result.err) == (0, "")
         families = {family.name: family for family in text_string_to_metric_families(result.out)}
@@ -31,7 +31,7 @@ class TestMetrics:
         assert waiting == [0, 1]
         assert families["queuectl_workers"].samples[0].value == 1
 
-    def test_json_has_the_same_numbers(self, cli: Cli, several: None) -> None:
+    def test_json_has_the_same_numbers(self, cli: Cli, jobs_in_every_state: None) -> None:
         document = {family["name"]: family for family in cli("metrics", "--json").json()}
         text = list(text_string_to_metric_families(cli("metrics").out))
         assert list(document) == [family.name for family in text]
@@ -43,7 +43,7 @@ class TestMetrics:
                     (s.name, s.labels, s.value) for s in family.samples
                 ]
 
-    def test_of_one_queue(self, cli: Cli, several: None) -> None:
+    def test_of_one_queue(self, cli: Cli, jobs_in_every_state: None) -> None:
         text = cli("metrics", "--queue", "mail").out
         assert 'queuectl_jobs{queue="mail",state="pending"} 1.0' in text
         assert 'queue="default"' not in text
@@ -64,7 +64,7 @@ class TestMetrics:
 
 
 class TestStats:
-    def test_sums_up_for_people(self, cli: Cli, queue: Queue, several: None) -> None:
+    def test_sums_up_for_people(self, cli: Cli, queue: Queue, jobs_in_every_state: None) -> None:
         measured(queue, "default", 100, 3)
         lines = cli("stats").out.splitlines()
         assert lines[0].startswith("Last 24h: since ")
@@ -82,7 +82,7 @@ class TestStats:
         assert lines[10] == ""
         assert [line.split()[:3] for line in lines[12:]] == [["default", "6", "1"], ["mail", "1", "0"]]
 
-    def test_of_one_queue_there_is_no_table(self, cli: Cli, several: None) -> None:
+    def test_of_one_queue_there_is_no_table(self, cli: Cli, jobs_in_every_state: None) -> None:
         lines = cli("stats", "--queue", "mail", "--since", "1h").out.splitlines()
         assert len(lines) == 10
         assert lines[0].startswith("Last 1h: ")
@@ -90,7 +90,7 @@ class TestStats:
         assert lines[7:] == ["Success rate: -", "Wait: nothing measured", "Run: nothing measured"]
 
     @pytest.mark.parametrize("since", ["1h", "24h", "7d", "30d"])
-    def test_json(self, cli: Cli, queue: Queue, several: None, since: str) -> None:
+    def test_json(self, cli: Cli, queue: Queue, jobs_in_every_state: None, since: str) -> None:
         measured(queue, "default", 2_000, 2)
         document = cli("stats", "--json", "--since", since).json()
         assert (document["range"], document["queue"], document["enqueued"]) == (since, None, 7)
@@ -103,7 +103,9 @@ class TestStats:
         ]
         assert document["queues"][1]["wait_seconds"] == {"p50": None, "p95": None}
 
-    def test_what_was_moved_to_the_past_is_counted_too(self, cli: Cli, queue: Queue, several: None) -> None:
+    def test_what_was_moved_to_the_past_is_counted_too(
+        self, cli: Cli, queue: Queue, jobs_in_every_state: None
+    ) -> None:
         queue.store.history().fold(queue.clock.now() + 600_000)
         document = cli("stats", "--json", "--since", "7d").json()
         assert (document["enqueued"], document["completed"]) == (7, 1)
@@ -123,7 +125,7 @@ class TestStats:
         assert "Enqueued: 0\n" in result.out
         assert "nothing happened" in result.err
 
-    def test_a_queue_that_nobody_knows_is_not_found(self, cli: Cli, several: None) -> None:
+    def test_a_queue_that_nobody_knows_is_not_found(self, cli: Cli, jobs_in_every_state: None) -> None:
         result = cli("stats", "--queue", "mial")
         assert (result.code, result.out) == (1, "")
         assert "did you mean mail?" in result.err
@@ -142,7 +144,7 @@ class TestStats:
             ("400d", "Last 400d: since "),
         ],
     )
-    def test_any_time_will_do(self, cli: Cli, several: None, since: str, said: str) -> None:
+    def test_any_time_will_do(self, cli: Cli, jobs_in_every_state: None, since: str, said: str) -> None:
         lines = cli("stats", "--since", since).out.splitlines()
         assert lines[0].startswith(said)
         assert lines[1] == "Enqueued: 7"

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-from collections.abc import Callable
 
 import pytest
-from tests.cli.conftest import Cli
+from tests.support.cli import Cli, Start
 from tests.support.fake_worker import FakeWorker, out
 
 from queuectl.queue import Queue
@@ -15,7 +13,7 @@ from queuectl.testing import wait_until
 
 
 class TestStatus:
-    def test_has_the_lines_that_scripts_look_for(self, cli: Cli, several: None) -> None:
+    def test_has_the_lines_that_scripts_look_for(self, cli: Cli, jobs_in_every_state: None) -> None:
         assert cli("status").out.splitlines()[:10] == [
             "Active Workers: 1",
             "Pending: 1",
@@ -29,7 +27,7 @@ class TestStatus:
             "Total: 7",
         ]
 
-    def test_tells_age_throughput_and_eta(self, cli: Cli, several: None) -> None:
+    def test_tells_age_throughput_and_eta(self, cli: Cli, jobs_in_every_state: None) -> None:
         lines = cli("status").out.splitlines()[10:]
         assert lines[0].startswith("Oldest waiting: ")
         assert lines[1] == "Throughput: 0.4 jobs/min (last 5 min)"
@@ -59,7 +57,7 @@ class TestStatus:
         assert result.out.startswith("Active Workers: 0\nPending: 0\n")
         assert "queuectl enqueue 'echo hello'" in result.err
 
-    def test_json_has_every_state(self, cli: Cli, several: None) -> None:
+    def test_json_has_every_state(self, cli: Cli, jobs_in_every_state: None) -> None:
         document = cli("status", "--json").json()
         assert document["jobs"]["dead"] == 1
         assert set(document["jobs"]) >= {"pending", "scheduled", "blocked", "cancelled"}
@@ -68,14 +66,14 @@ class TestStatus:
         assert document["eta"]["by"] == "throughput"
         assert document["throughput_per_minute"] == 0.4
 
-    def test_of_one_queue(self, cli: Cli, several: None) -> None:
+    def test_of_one_queue(self, cli: Cli, jobs_in_every_state: None) -> None:
         assert cli("status", "--queue", "mail", "--json").json()["total"] == 1
 
     def test_does_not_count_workers_that_are_gone(self, cli: Cli, queue: Queue) -> None:
         FakeWorker(queue, alive=False)
         assert "Active Workers: 0" in cli("status").out
 
-    def test_watches_until_ctrl_c(self, start: Callable[..., subprocess.Popen[bytes]], queue: Queue) -> None:
+    def test_watches_until_ctrl_c(self, start: Start, queue: Queue) -> None:
         process = start("status", "--watch", "0.1")
         assert process.stdout is not None
         lines = process.stdout
@@ -92,25 +90,23 @@ class TestStatus:
 
 
 class TestWait:
-    def test_is_0_when_all_have_completed(self, cli: Cli, several: None) -> None:
+    def test_is_0_when_all_have_completed(self, cli: Cli, jobs_in_every_state: None) -> None:
         result = cli("wait", "done")
         assert (result.code, result.out) == (0, "✓ 1 job completed\n")
 
-    def test_is_1_when_one_is_dead_or_cancelled(self, cli: Cli, several: None) -> None:
+    def test_is_1_when_one_is_dead_or_cancelled(self, cli: Cli, jobs_in_every_state: None) -> None:
         result = cli("wait", "done", "broken", "stopped")
         assert (result.code, result.out) == (1, "")
         assert "1 completed, 1 dead, 1 cancelled" in result.err
         assert "broken is dead: exit code 1: no such file" in result.err
 
-    def test_is_124_when_the_time_is_up(self, cli: Cli, several: None) -> None:
+    def test_is_124_when_the_time_is_up(self, cli: Cli, jobs_in_every_state: None) -> None:
         result = cli("wait", "--queue", "mail", "--timeout", "50ms", "--json")
         assert result.code == 124
         assert result.json()["timed_out"] is True
         assert result.json()["jobs"]["pending"] == 1
 
-    def test_ends_with_the_last_job(
-        self, start: Callable[..., subprocess.Popen[bytes]], queue: Queue, fake_worker: FakeWorker
-    ) -> None:
+    def test_ends_with_the_last_job(self, start: Start, queue: Queue, fake_worker: FakeWorker) -> None:
         queue.enqueue("true", id="a", tags=["x"])
         queue.enqueue("true", id="b", tags=["x"])
         process = start("wait", "--tag", "x", "--timeout", "60")
@@ -134,5 +130,7 @@ class TestWait:
         ("words", "code"),
         [([], 2), (["done", "--all"], 2), (["nobody"], 1), (["done", "--timeout", "soon"], 2)],
     )
-    def test_refuses_what_makes_no_sense(self, cli: Cli, several: None, words: list[str], code: int) -> None:
+    def test_refuses_what_makes_no_sense(
+        self, cli: Cli, jobs_in_every_state: None, words: list[str], code: int
+    ) -> None:
         assert cli("wait", *words).code == code

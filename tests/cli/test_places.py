@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli, assert_store_error
+from tests.support.cli import Cli, assert_store_error
 
 from queuectl.address import Address
 

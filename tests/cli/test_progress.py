@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
-from tests.cli.conftest import Cli
+from tests.support.cli import Cli
 from tests.support.fake_worker import FakeWorker
 from tests.support.home import Home
 

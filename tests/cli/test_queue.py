@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli, Terminal
+from tests.support.cli import Cli, Start, Terminal
 from tests.support.fake_worker import FakeWorker
 
 from queuectl import queues
 from queuectl.core.outcome import SUCCEEDED
 from queuectl.queue import Queue
 from queuectl.testing import wait_until
-
-Start = Callable[..., subprocess.Popen[bytes]]
 
 
 class TestList:
@@ -26,7 +22,7 @@ class TestList:
         assert cli("queue", "--json").json() == []
 
     def test_names_all_that_have_jobs_rules_or_workers(
-        self, cli: Cli, queue: Queue, fake_worker: FakeWorker, several: None
+        self, cli: Cli, queue: Queue, fake_worker: FakeWorker, jobs_in_every_state: None
     ) -> None:
         cli("queue", "set", "reports", "--concurrency", "4", "--rate", "100/min", "--burst", "5")
         cli("queue", "pause", "mail")
@@ -39,7 +35,9 @@ class TestList:
         ]
         assert " ".join(lines[3][8:]) == "- 1 4 at once, 100/min (burst 5)"
 
-    def test_as_json(self, cli: Cli, queue: Queue, fake_worker: FakeWorker, several: None) -> None:
+    def test_as_json(
+        self, cli: Cli, queue: Queue, fake_worker: FakeWorker, jobs_in_every_state: None
+    ) -> None:
         cli("queue", "set", "mail", "--timeout", "90s")
         default, mail = cli("queue", "list", "--json").json()
         assert (default["name"], default["running"], default["jobs"]["dead"]) == ("default", 1, 1)

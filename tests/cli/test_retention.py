@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.cli.conftest import Cli, Terminal
+from tests.support.cli import Cli, Terminal
 from tests.support.fake_worker import FakeWorker
 
 from queuectl.config.settings import Settings

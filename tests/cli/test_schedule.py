@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli
 from tests.conformance.test_schedules import put, schedule
+from tests.support.cli import Cli
 
 from queuectl import schedules
 from queuectl.queue import Queue
@@ -29,13 +29,13 @@ class TestAdd:
         assert all(time.startswith("  next ") and " UTC (in " in time for time in times)
         assert result.err == NOBODY
 
-    def test_stores_the_job_and_the_rules(self, cli: Cli, queue: Queue, elsewhere: Path) -> None:
+    def test_stores_the_job_and_the_rules(self, cli: Cli, queue: Queue, work_dir: Path) -> None:
         words = ("schedule", "add", "--catch-up", "all", "s", "@every 90", "--priority", "5", "-t", "a")
         result = cli(*words, "echo hi | wc", "--timeout", "10m", "--json")
         document = result.json()
         assert document["job"] == {
             "command": "echo hi | wc",
-            "cwd": str(elsewhere),
+            "cwd": str(work_dir),
             "priority": 5,
             "tags": ["a"],
             "timeout": "10m",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.cli.conftest import Cli, Terminal
+from tests.support.cli import Cli, Terminal
 from tests.support.fake_worker import FakeWorker
 
 from queuectl.queue import JobFilter, Queue
@@ -177,7 +177,7 @@ class TestActing:
         assert states(queue, "cancelled") == []
 
     def test_the_dead_letter_queue_means_its_own(
-        self, cli: Cli, several: None, fake_worker: FakeWorker
+        self, cli: Cli, jobs_in_every_state: None, fake_worker: FakeWorker
     ) -> None:
         assert cli("dlq", "show", "last", "--json").json()["id"] == "broken"
         assert cli("dlq", "show", "all", "--json").json()[0]["id"] == "broken"

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli
+from tests.support.cli import Cli
 from tests.support.home import path_with_queuectl
 from tests.support.programs import require
 
@@ -21,7 +21,7 @@ PATIENCE = 60
 
 
 @pytest.fixture
-def shims(tmp_path: Path, several: None, monkeypatch: pytest.MonkeyPatch) -> Path:
+def shims(tmp_path: Path, jobs_in_every_state: None, monkeypatch: pytest.MonkeyPatch) -> Path:
     """`queuectl` on the path, and jobs."""
     monkeypatch.setenv("PATH", path_with_queuectl(tmp_path))
     (tmp_path / "here.jsonl").touch()

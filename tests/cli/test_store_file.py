@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli, assert_store_error
+from tests.support.cli import Cli, assert_store_error
 from tests.support.fake_worker import FakeWorker
 
 from queuectl.core.outcome import SUCCEEDED

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli, assert_store_error
+from tests.support.cli import Cli, assert_store_error
 from tests.support.engines import SERVERS, engines, fresh_store
 from tests.support.servers.urls import engine_of, split_schema
 from tests.support.sql import ask, tables

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli
+from tests.support.cli import Cli
 
 from queuectl.queue import Queue
 

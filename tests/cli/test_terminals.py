@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli
 from tests.cli.screens import ESCAPE, Screen, show
+from tests.support.cli import Cli
 from tests.support.fake_worker import FakeWorker
 
 from queuectl.cli.commands import dlq
@@ -51,7 +51,7 @@ def fill_awkwardly(queue: Queue) -> tuple[str, ...]:
     """As long and as strange as everything may be."""
     fake_worker = FakeWorker(queue)
     fake_worker.worker.host = "a-machine-with-a-name." + "x" * 40
-    fake_worker.furnish()
+    fake_worker.add_jobs_in_every_state()
     long, wide = "l" * 128, "wide"
     queue.enqueue("echo " + "word " * 60, id=long, queue="q" * 64, tags=["t" * 60], cwd="/" + "d" * 90)
     queue.enqueue(
@@ -72,7 +72,7 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("QUEUECTL_HOME", str(path))
         with Queue.open() as queue:
             queue.enqueue_many([f"echo {number}" for number in range(JOBS)])
-            FakeWorker(queue).furnish()
+            FakeWorker(queue).add_jobs_in_every_state()
     return path
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.conftest import Cli
+from tests.support.cli import Cli
 from tests.support.fake_worker import FakeWorker
 
 from queuectl.logfiles import log_name

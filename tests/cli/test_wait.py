@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
-
 import pytest
-from tests.cli.conftest import Cli
+from tests.support.cli import Cli, Start
 from tests.support.fake_worker import FakeWorker
 
 from queuectl import queues
 from queuectl.queue import Queue
-
-Start = Callable[..., "subprocess.Popen[bytes]"]
 
 
 @pytest.fixture

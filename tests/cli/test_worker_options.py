@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.cli.conftest import Cli
+from tests.support.cli import Cli
 
 from queuectl.paths import make_private_dir
 from queuectl.queue import Queue

@@ -22,7 +22,7 @@ class FakeWorker:
         self.queue = queue
         self.host = system.hostname()
         self.worker = worker = Worker()
-        worker.id = f"stage-{os.urandom(3).hex()}"
+        worker.id = f"fake-{os.urandom(3).hex()}"
         worker.host = self.host
         worker.pid = os.getpid()
         identity = system.identify()
@@ -39,7 +39,7 @@ class FakeWorker:
         queue.store.register(worker, 600_000)
         self._claims = 0
 
-    def furnish(self) -> None:
+    def add_jobs_in_every_state(self) -> None:
         """One job in each state that there is without dependencies."""
         queue = self.queue
         for id in ("done", "broken", "flaky", "running"):
@@ -52,6 +52,8 @@ class FakeWorker:
         self.fail("broken", error="exit code 1: no such file")
         self.fail("flaky")
         self.claim("running")
+
+    furnish = add_jobs_in_every_state  # its old name
 
     def leave(self) -> None:
         self.queue.store.forget(self.worker.id)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli
+from tests.support.cli import Cli
 from tests.takeover.conftest import DATA
 
 from queuectl.queue import Queue
 
-pytestmark = pytest.mark.usefixtures("elsewhere")
+pytestmark = pytest.mark.usefixtures("work_dir")
 LOG = str(DATA / "parallel.log")
 HEAD = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n"
 
 
-def test_what_has_not_succeeded_is_to_be_run_again(cli: Cli, queue: Queue, elsewhere: Path) -> None:
+def test_what_has_not_succeeded_is_to_be_run_again(cli: Cli, queue: Queue, work_dir: Path) -> None:
     result = cli("import-joblog", LOG, "--queue", "convert", "--tag", "night")
     assert (result.code, result.out) == (0, "✓ 4 jobs imported\n")
     assert {job.id: job.command for job in queue.list()} == {
@@ -25,7 +25,7 @@ def test_what_has_not_succeeded_is_to_be_run_again(cli: Cli, queue: Queue, elsew
         "joblog-6": "slow",
     }
     job = queue.get("joblog-2")
-    assert (job.queue, job.tag_list(), job.cwd) == ("convert", ["night"], str(elsewhere))
+    assert (job.queue, job.tag_list(), job.cwd) == ("convert", ["night"], str(work_dir))
     assert "left out: 2 succeeded" in result.err
     assert "1 of them ran on other hosts" in result.err
 
@@ -49,16 +49,16 @@ def test_all_takes_everything_and_twice_adds_nothing(cli: Cli, queue: Queue) -> 
     ],
 )
 def test_a_mistake_is_named_with_its_line_and_nothing_is_stored(
-    cli: Cli, home_dir: Path, elsewhere: Path, text: str, says: str
+    cli: Cli, home_dir: Path, work_dir: Path, text: str, says: str
 ) -> None:
-    (elsewhere / "log").write_text(text)
+    (work_dir / "log").write_text(text)
     result = cli("import-joblog", "log")
     assert (result.code, result.out) == (2, "")
     assert says in result.err
     assert not (home_dir / "queue.db").exists()
 
 
-def test_a_log_without_failures_gives_nothing(cli: Cli, elsewhere: Path) -> None:
-    (elsewhere / "log").write_text(HEAD + "1\t:\t0\t0\t0\t0\t0\t0\ttrue\n")
+def test_a_log_without_failures_gives_nothing(cli: Cli, work_dir: Path) -> None:
+    (work_dir / "log").write_text(HEAD + "1\t:\t0\t0\t0\t0\t0\t0\ttrue\n")
     assert cli("import-joblog", "log").out == "✓ 0 jobs imported\n"
     assert cli("import-joblog", "missing").code == 2

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.conftest import Cli
+from tests.support.cli import Cli
 from tests.takeover.conftest import DATA
 
 from queuectl import queues
 from queuectl.queue import Queue
 
-pytestmark = pytest.mark.usefixtures("elsewhere")
+pytestmark = pytest.mark.usefixtures("work_dir")
 VERSIONS = [str(DATA / "pueue-3.json"), str(DATA / "pueue-4.json")]
 
 
@@ -101,15 +101,15 @@ def test_it_can_be_piped_in_under_every_name(cli_process: Cli, words: list[str])
     assert (result.code, result.out) == (0, "✓ 10 jobs imported\n")
 
 
-def test_a_compressed_state_is_read(cli: Cli, elsewhere: Path) -> None:
-    (elsewhere / "state.json.gz").write_bytes(gzip.compress(Path(VERSIONS[1]).read_bytes()))
+def test_a_compressed_state_is_read(cli: Cli, work_dir: Path) -> None:
+    (work_dir / "state.json.gz").write_bytes(gzip.compress(Path(VERSIONS[1]).read_bytes()))
     assert cli("import-pueue", "state.json.gz").code == 0
 
 
-def test_a_task_may_wait_for_a_later_one(cli: Cli, elsewhere: Path) -> None:
+def test_a_task_may_wait_for_a_later_one(cli: Cli, work_dir: Path) -> None:
     document = json.loads(Path(VERSIONS[1]).read_text())
     document["tasks"]["3"]["dependencies"] = [9]
-    (elsewhere / "state.json").write_text(json.dumps(document))
+    (work_dir / "state.json").write_text(json.dumps(document))
     assert cli("import-pueue", "state.json").code == 0
     assert cli("show", "pueue-3", "--json").json()["depends_on"] == ["pueue-9"]
 
@@ -142,11 +142,11 @@ MISTAKES: list[tuple[Callable[[Any], None], str]] = [
 
 @pytest.mark.parametrize(("change", "says"), MISTAKES, ids=[says for _, says in MISTAKES])
 def test_a_mistake_is_named_with_its_place_and_nothing_is_stored(
-    cli: Cli, home_dir: Path, elsewhere: Path, change: Callable[[Any], None], says: str
+    cli: Cli, home_dir: Path, work_dir: Path, change: Callable[[Any], None], says: str
 ) -> None:
     document = json.loads(Path(VERSIONS[1]).read_text())
     change(document)
-    (elsewhere / "state.json").write_text(json.dumps(document))
+    (work_dir / "state.json").write_text(json.dumps(document))
     result = cli("import-pueue", "state.json")
     assert (result.code, result.out) == (2, "")
     assert says in result.err
@@ -162,8 +162,8 @@ def test_a_mistake_is_named_with_its_place_and_nothing_is_stored(
         (b"", "malformed JSON"),
     ],
 )
-def test_what_is_no_json_is_refused(cli: Cli, elsewhere: Path, data: bytes, says: str) -> None:
-    (elsewhere / "state.json").write_bytes(data)
+def test_what_is_no_json_is_refused(cli: Cli, work_dir: Path, data: bytes, says: str) -> None:
+    (work_dir / "state.json").write_bytes(data)
     result = cli("import-pueue", "state.json")
     assert (result.code, says in result.err) == (2, True), result.err
 

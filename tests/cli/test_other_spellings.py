@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Cli
+from tests.support.cli import Cli
 
 from queuectl import __version__
 from queuectl.cli.main import ALIASES
@@ -92,24 +92,24 @@ def test_as_a_module(module: str, home_dir: Path) -> None:
     [("DEAD", "broken"), ("Cancelled", "stopped"), ("canceled", "stopped"), (" failed ", "flaky")],
 )
 def test_states_in_any_case(
-    cli: Cli, several: None, words: tuple[str, ...], option: str, state: str, id: str
+    cli: Cli, jobs_in_every_state: None, words: tuple[str, ...], option: str, state: str, id: str
 ) -> None:
     assert cli(*words, option, state, "--quiet").out == f"{id}\n"
 
 
-def test_pages_by_limit_and_offset(cli: Cli, several: None) -> None:
+def test_pages_by_limit_and_offset(cli: Cli, jobs_in_every_state: None) -> None:
     everything = cli("list", "--quiet").out.split()
 
     assert cli("list", "--quiet", "--limit", "2", "--offset", "1").out.split() == everything[1:3]
 
 
 @pytest.mark.parametrize("name", ["show", "info", "get"])
-def test_names_of_show(cli: Cli, several: None, name: str) -> None:
+def test_names_of_show(cli: Cli, jobs_in_every_state: None, name: str) -> None:
     assert cli(name, "done", "--json").json()["state"] == "completed"
 
 
 @pytest.mark.parametrize("name", ["rm", "remove", "delete"])
-def test_names_of_rm(cli: Cli, several: None, name: str) -> None:
+def test_names_of_rm(cli: Cli, jobs_in_every_state: None, name: str) -> None:
     assert cli(name, "done").out == "✓ Job done deleted\n"
 
 
@@ -125,13 +125,13 @@ def test_every_other_name_leads_to_its_command(cli_process: Cli, name: str) -> N
 
 
 @pytest.mark.parametrize("name", ["purge", "clear", "delete"])
-def test_names_of_purge(cli: Cli, several: None, queue: Queue, name: str) -> None:
+def test_names_of_purge(cli: Cli, jobs_in_every_state: None, queue: Queue, name: str) -> None:
     assert cli("dlq", name).out == "✓ 1 job deleted\n"
     assert queue.stats().counts["dead"] == 0
     assert cli("dlq", name).code == 0  # nothing there is no failure
 
 
-def test_the_dead_letter_queue_in_a_table(cli: Cli, several: None) -> None:
+def test_the_dead_letter_queue_in_a_table(cli: Cli, jobs_in_every_state: None) -> None:
     expected = [
         "ID      STATE  ATTEMPTS  LAST ERROR                  COMMAND",
         "broken  dead   1/1       exit code 1: no such file  echo broken",

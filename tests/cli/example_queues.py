@@ -57,26 +57,26 @@ NEEDED = {
 }
 
 
-def stage_for(words: tuple[str, ...]) -> str:
+def kind_for(words: tuple[str, ...]) -> str:
     fitting = [start for start in NEEDED if words[: len(start.split())] == tuple(start.split())]
     return NEEDED[max(fitting, key=len)] if fitting else "waiting"
 
 
-def build(fake_worker: str, home_dir: Path) -> dict[str, str]:
+def build(kind: str, home_dir: Path) -> dict[str, str]:
     """Make the queue in `home`; returns what the environment of an example says of it."""
     with Queue.open(str(home_dir / "queue.db")) as queue:
-        if fake_worker == "nothing":
+        if kind == "nothing":
             return {}
         for id in JOBS:
             queue.enqueue(f"echo {id}", id=id, queue="mail", tags=["nightly"], max_retries=1)
         queue.enqueue("echo after", id="after", after=["deploy"], queue="mail")
-        queue.enqueue("true", id="trial", queue="gpu", tags=["trial"], delay="1h", hold=fake_worker == "held")
+        queue.enqueue("true", id="trial", queue="gpu", tags=["trial"], delay="1h", hold=kind == "held")
         schedules.add(queue, "nightly", "0 3 * * *", {"command": "true"}, zone="UTC")
-        hand = FakeWorker(queue)
+        fake_worker = FakeWorker(queue)
         try:
-            return _PLAYED[fake_worker](queue, hand)
+            return _FILLED[kind](queue, fake_worker)
         finally:
-            hand.leave()
+            fake_worker.leave()
 
 
 def _waiting(queue: Queue, _: FakeWorker) -> dict[str, str]:
@@ -84,19 +84,19 @@ def _waiting(queue: Queue, _: FakeWorker) -> dict[str, str]:
     return {}
 
 
-def _ended(queue: Queue, hand: FakeWorker) -> dict[str, str]:
+def _ended(queue: Queue, fake_worker: FakeWorker) -> dict[str, str]:
     for id in JOBS:
-        hand.fail(id, output=b"\0\0")
-        hand.complete(id)
-    hand.complete("after")
+        fake_worker.fail(id, output=b"\0\0")
+        fake_worker.complete(id)
+    fake_worker.complete("after")
     queue.cancel("trial")
     queue.remove("trial")
     return {}
 
 
-def _dead(_: Queue, hand: FakeWorker) -> dict[str, str]:
+def _dead(_: Queue, fake_worker: FakeWorker) -> dict[str, str]:
     for id in JOBS:
-        hand.kill(id)
+        fake_worker.kill(id)
     return {}
 
 
@@ -108,22 +108,22 @@ def _held(queue: Queue, _: FakeWorker) -> dict[str, str]:
     return {}
 
 
-def _running(_: Queue, hand: FakeWorker) -> dict[str, str]:
-    job = hand.claim("job1")
+def _running(_: Queue, fake_worker: FakeWorker) -> dict[str, str]:
+    job = fake_worker.claim("job1")
     return {"QUEUECTL_JOB_ID": job.id, "QUEUECTL_ATTEMPT_TOKEN": job.token}
 
 
-_PLAYED: dict[str, Callable[[Queue, FakeWorker], dict[str, str]]] = {
+_FILLED: dict[str, Callable[[Queue, FakeWorker], dict[str, str]]] = {
     "waiting": _waiting,
     "ended": _ended,
     "dead": _dead,
     "held": _held,
     "running": _running,
 }
-STAGES = ("nothing", *_PLAYED)
+KINDS = ("nothing", *_FILLED)
 
 
-def furnish(folder: Path, root: Path) -> None:
+def make_files(folder: Path, root: Path) -> None:
     """The files that examples name, and programs that do nothing."""
     for name, text in FILES.items():
         path = folder / name
@@ -139,25 +139,25 @@ def furnish(folder: Path, root: Path) -> None:
 
 
 class Templates:
-    """Every stage, made once and copied for each example."""
+    """Each kind of queue, made once and copied for each example."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._environments = {fake_worker: build(fake_worker, root / fake_worker) for fake_worker in STAGES}
+        self._environments = {kind: build(kind, root / kind) for kind in KINDS}
         lines: list[str] = []
         export_queue(str(root / "ended" / "queue.db"), lines.append, progress=_quietly)
         (root / "queue.jsonl").write_text("".join(lines))
         make_backup(str(root / "ended" / "queue.db"), str(root / "saved.db"), progress=_quietly)
 
-    def copy(self, fake_worker: str, folder: Path) -> dict[str, str]:
-        """The stage as a home in `folder`, with its files; returns the environment."""
-        shutil.copytree(self._root / fake_worker, folder / "home")
-        furnish(folder / "work", self._root)
+    def copy(self, kind: str, folder: Path) -> dict[str, str]:
+        """That queue as a home in `folder`, with its files; returns the environment."""
+        shutil.copytree(self._root / kind, folder / "home")
+        make_files(folder / "work", self._root)
         (folder / "backup").mkdir()
         (folder / "srv").mkdir()
         path = f"{folder / 'work' / 'bin'}{os.pathsep}{os.environ['PATH']}"
         home_dir = {"HOME": str(folder), "QUEUECTL_HOME": str(folder / "home"), "PATH": path}
-        return {**home_dir, **self._environments[fake_worker]}
+        return {**home_dir, **self._environments[kind]}
 
 
 def _quietly(*_: object) -> None:

@@ -1,0 +1,70 @@
+"""Fixtures for every folder; tests/conftest.py loads them. A folder may override any of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from queuectl.queue import Queue
+from tests.support.cli import Cli, CliProcess, Terminal
+from tests.support.fake_worker import FakeWorker
+
+_COLOURS = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE")
+_KEPT = ("QUEUECTL_PORTABLE", "QUEUECTL_TEST_")
+
+
+@pytest.fixture
+def home_dir(tmp_path: Path, store_url: str | None, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of its own for the commands of a test, and no setting from outside. Not made yet."""
+    for name in list(os.environ):
+        if name.startswith("QUEUECTL_") and not name.startswith(_KEPT):
+            monkeypatch.delenv(name)
+    for name in _COLOURS:
+        monkeypatch.delenv(name, raising=False)
+    path = tmp_path / "home"
+    monkeypatch.setenv("QUEUECTL_HOME", str(path))
+    if store_url:
+        monkeypatch.setenv("QUEUECTL_DB", store_url)
+    return path
+
+
+@pytest.fixture
+def work_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current directory, for the files of a test."""
+    path = tmp_path / "files"
+    path.mkdir()
+    monkeypatch.chdir(path)
+    return path
+
+
+@pytest.fixture
+def cli(home_dir: Path) -> Cli:
+    """Commands in this process."""
+    return Cli()
+
+
+@pytest.fixture
+def cli_process(home_dir: Path) -> Cli:
+    """Commands as processes with pipes."""
+    return CliProcess()
+
+
+@pytest.fixture
+def terminal(home_dir: Path) -> Terminal:
+    """Commands as processes on a terminal."""
+    return Terminal()
+
+
+@pytest.fixture
+def queue(home_dir: Path) -> Iterator[Queue]:
+    """The queue of that home, which is made here."""
+    with Queue.open() as opened:
+        yield opened
+
+
+@pytest.fixture
+def fake_worker(queue: Queue) -> FakeWorker:
+    return FakeWorker(queue)
