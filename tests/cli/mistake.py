@@ -1,4 +1,4 @@
-"""A row of the tables of bad input: what was typed, and what must be answered."""
+"""A row of the tables of bad input: what is typed, how it is refused. golden/mistakes.txt has the words."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ class Mistake:
 
     name: str
     words: tuple[str, ...]
-    says: str
-    hint: str = ""
     code: int = INVALID
     kind: str = "invalid_input"
     files: Mapping[str, str | bytes] = field(default_factory=dict)
@@ -23,23 +21,13 @@ class Mistake:
     early: bool = True
 
 
-def used(says: str, *words: str, hint: str = "--help", early: bool = True) -> Mistake:
-    return Mistake(f"usage: {' '.join(words)[:50]}", words, says, hint, early=early)
+def used(*words: str, early: bool = True) -> Mistake:
+    return Mistake(f"usage: {' '.join(words)}", words, early=early)
 
 
-def missing(what: str, *words: str, hint: str) -> Mistake:
-    return Mistake(
-        f"no such {what}: {' '.join(words)}",
-        words,
-        f"there is no {what} 'nosuch'",
-        hint,
-        code=NOT_FOUND,
-        kind="not_found",
-        early=False,
-    )
+def missing(*words: str) -> Mistake:
+    return Mistake(f"not there: {' '.join(words)}", words, code=NOT_FOUND, kind="not_found", early=False)
 
 
-def refused(says: str, *words: str, hint: str = "") -> Mistake:
-    return Mistake(
-        f"refused: {' '.join(words)}", words, says, hint, code=REFUSED, kind="refused", early=False
-    )
+def refused(*words: str) -> Mistake:
+    return Mistake(f"refused: {' '.join(words)}", words, code=REFUSED, kind="refused", early=False)

@@ -23,7 +23,7 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -49,7 +49,9 @@ _NAMED = {
     r"(?<=\()[0-9.]+[KM](?=\))": "SIZE",
     rf'(?<=queuectl ){re.escape(__version__)}|(?<="version": "){re.escape(__version__)}': "VERSION",
 }
-_CHOICES = re.compile(r"\(choose from [^)]*\)")  # newer versions of Python leave out the quotes
+# Newer versions of Python leave out the quotes here, and have a sentence of its own for a comma too many.
+_CHOICES = re.compile(r"\(choose from [^)]*\)")
+_COMMA = re.compile(r"column (\d+): Illegal trailing comma before end of object")
 
 
 def shown(result: Result, names: dict[str, str]) -> list[str]:
@@ -65,7 +67,10 @@ def _steady(text: str, names: dict[str, str]) -> str:
         text = text.replace(found, name)
     for pattern, name in _NAMED.items():
         text = re.sub(pattern, name, text)
-    return _CHOICES.sub(lambda found: found[0].replace("'", ""), text)
+    text = _CHOICES.sub(lambda found: found[0].replace("'", ""), text)
+    return _COMMA.sub(
+        lambda found: f"column {int(found[1]) + 1}: Expecting property name enclosed in double quotes", text
+    )
 
 
 class Session:
@@ -210,3 +215,43 @@ def _content(lines: list[str]) -> Iterator[str]:
         if not line.startswith("<"):
             return
         yield line[2:]
+
+
+class Entries:
+    """A golden file of commands that have nothing to do with each other, each under a title of its own."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._lines: dict[str, list[str]] = {}
+        if not REWRITE:
+            for entry in re.split("^== ", file.read_text(), flags=re.MULTILINE)[1:]:
+                title, *lines = entry.strip("\n").split("\n")
+                self._lines[title] = lines
+
+    @property
+    def titles(self) -> list[str]:
+        return list(self._lines)
+
+    def check(self, title: str, words: Sequence[str], result: Result) -> None:
+        lines = [f"$ {_command(words)}", *shown(result, {})]
+        if REWRITE:
+            self._lines[title] = lines
+        else:
+            assert lines == self._lines[title], "if it is meant so: make golden, and read the difference"
+
+    def save(self) -> None:
+        if REWRITE:
+            entries = ("\n".join((f"== {title}", *lines, "")) for title, lines in self._lines.items())
+            self._file.write_text("\n".join(entries))
+
+
+def title(text: str) -> str:
+    """In one line of plain characters, and not too long."""
+    return ascii(text)[1:-1][:100]
+
+
+def _command(words: Sequence[str]) -> str:
+    """As it would be typed; what is very long or no text is only hinted at."""
+    line = shlex.join(("queuectl", *words))
+    shortened = re.sub(r"(.{1,20}?)\1{20,}", r"\1…", line)
+    return ascii(shortened)[1:-1] if not shortened.isprintable() else shortened
