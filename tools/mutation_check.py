@@ -190,7 +190,6 @@ class Copy:
         words = ["-q", "-x", "-p", "no:cacheprovider", "-m", DEFAULT_TIER, "--color=no"]
         workers = ["-n", str(self._workers), "--dist", "worksteal"] if self._workers > 1 else []
         env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        env["COLUMNS"] = "1000"  # or names of tests are cut off
         done = subprocess.run(
             [self._python, "-m", "pytest", *words, *workers, *tests],
             cwd=self.tree,

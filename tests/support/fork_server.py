@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
-_ROOT = Path(__file__).resolve().parent.parent
+_ROOT = Path(__file__).resolve().parents[2]
 
 
 class Started:
