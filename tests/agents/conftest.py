@@ -1,4 +1,4 @@
-"""An agent: the SDK's own client, over stdio, against the real process."""
+"""The tools of `queuectl mcp`, called by the SDK's own client: in this process, or over stdio."""
 
 from __future__ import annotations
 
@@ -14,11 +14,17 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from tests.support.home import Home
 
+from queuectl.agents.desk import Desk
+from queuectl.agents.runs import Runs
+from queuectl.agents.server import make_server
+from queuectl.cli.output import clean_lines
 from queuectl.testing import wait_until
 
+LONGEST_TEST_S = 60
 
-class Agent:
-    """Calls tools, and remembers what was told on stderr."""
+
+class McpClient:
+    """Calls tools, and reads what they answer."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -45,7 +51,7 @@ class Agent:
         return error
 
     async def until(self, name: str, done: Callable[[dict[str, Any]], bool], **arguments: object) -> None:
-        """Call a tool again and again; the time for it all is bounded by the talk."""
+        """Call a tool again and again; the time for the whole scenario is bounded."""
         while not done(await self.call(name, **arguments)):
             await anyio.sleep(0.02)
 
@@ -55,25 +61,55 @@ async def appearance(path: Path) -> None:
     await anyio.to_thread.run_sync(lambda: wait_until(path.exists, what=f"{path.name} to appear"))
 
 
-Scenario = Callable[[Agent], Awaitable[None]]
-Talk = Callable[..., None]
+Scenario = Callable[[McpClient], Awaitable[None]]
+Play = Callable[..., None]
 
 
 @pytest.fixture
-def talk(home: Home, tmp_path: Path) -> Talk:
-    """Start `queuectl mcp`, play a scenario, close its stdin; it must have kept quiet on stderr."""
+def in_process(home: Home, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Play:
+    """`in_process(scenario, read_only=True)`: the server is an object here, only its jobs are processes.
 
-    def run(scenario: Scenario, *words: str, mode: str = "auto") -> None:
-        anyio.run(_talk, home, tmp_path / "stderr", scenario, words, mode)
+    Nothing may be logged: in the real process it would be on stderr.
+    """
+    monkeypatch.setenv("QUEUECTL_HOME", str(home.path))
+    monkeypatch.chdir(home.work)
 
-    return run
+    def play(scenario: Scenario, *, read_only: bool = False) -> None:
+        if not read_only:
+            home.queue().close()  # as the command does: there is a store before the first call
+        runs = Runs(end_within_s=LONGEST_TEST_S)
+        try:
+            anyio.run(_in_process, Desk(home.address, runs, clean_lines, read_only=read_only), scenario)
+        finally:
+            runs.close()
+        assert [record.getMessage() for record in caplog.records if record.name.startswith("queuectl")] == []
+
+    return play
 
 
-async def _talk(home: Home, errors: Path, scenario: Scenario, words: tuple[str, ...], mode: str) -> None:
+async def _in_process(desk: Desk, scenario: Scenario) -> None:
+    with anyio.fail_after(LONGEST_TEST_S):
+        async with Client(make_server(desk)) as client:
+            await scenario(McpClient(client))
+
+
+@pytest.fixture
+def over_stdio(home: Home, tmp_path: Path) -> Play:
+    """Start `queuectl mcp`, play a scenario, close its stdin; nothing may be on its stderr."""
+
+    def play(scenario: Scenario, *words: str, mode: str = "auto") -> None:
+        anyio.run(_over_stdio, home, tmp_path / "stderr", scenario, words, mode)
+
+    return play
+
+
+async def _over_stdio(
+    home: Home, errors: Path, scenario: Scenario, words: tuple[str, ...], mode: str
+) -> None:
     server = StdioServerParameters(
         command=sys.executable, args=["-P", "-m", "queuectl", "mcp", *words], env=home.env, cwd=home.work
     )
-    with errors.open("w+") as log, anyio.fail_after(60):
+    with errors.open("w+") as log, anyio.fail_after(LONGEST_TEST_S):
         async with Client(stdio_client(server, errlog=log), mode=mode) as client:
-            await scenario(Agent(client))
+            await scenario(McpClient(client))
     assert errors.read_text() == ""

@@ -112,8 +112,9 @@ def test_a_job_ends_with_the_server_also_before_its_process_can_hear_of_it(
 ) -> None:
     """Python itself has no more than begun when the signal comes."""
     monkeypatch.setenv("QUEUECTL_HOME", str(home.path))
-    home.ok("enqueue", "--id", "a", "touch ran")
-    processes = runs.Runs()
+    with home.queue() as queue:
+        queue.enqueue("touch ran", id="a")
+    processes = runs.Runs(end_within_s=60)
     process = processes.start(home.address, "a")
     processes.close()
     assert process.returncode is not None

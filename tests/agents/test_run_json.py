@@ -12,11 +12,17 @@ from queuectl.testing import wait_until
 
 
 def test_json_has_both_streams_apart_and_together(home: Home) -> None:
-    result = home.q("run", "--json", "--timeout", "1s", "echo one; sleep 0.2; echo two >&2; sleep 60")
+    result = home.q("run", "--json", "echo one; sleep 0.2; echo two >&2; exit 3")
     document = json.loads(result.stdout)
-    assert (result.returncode, document["run_exit_code"], document["exit_code"]) == (124, 124, None)
+    assert (result.returncode, document["run_exit_code"], document["exit_code"]) == (3, 3, 3)
     assert (document["stdout"], document["stderr"]) == ("one\n", "two\n")
     assert (document["combined"], document["truncated"]) == ("one\ntwo\n", False)
+
+
+def test_json_says_so_if_time_is_up(home: Home) -> None:
+    result = home.q("run", "--json", "--timeout", "10ms", "sleep 60")
+    document = json.loads(result.stdout)
+    assert (result.returncode, document["run_exit_code"], document["exit_code"]) == (124, 124, None)
 
 
 def test_json_says_so_if_output_is_missing(home: Home) -> None:

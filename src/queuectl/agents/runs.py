@@ -37,9 +37,10 @@ _END_WITHIN_S = 1.5  # then they go on ending their jobs without us
 
 
 class Runs:
-    """The processes that run jobs for us."""
+    """The processes that run jobs for us. `end_within_s`: for all of them to end when we do."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, end_within_s: float = _END_WITHIN_S) -> None:
+        self._end_within_s = end_within_s
         self._lock = threading.Lock()
         self._processes: list[tuple[subprocess.Popen[bytes], str, str]] = []  # with its store and its job
         self._taken = 0  # places of those that are about to start
@@ -82,7 +83,7 @@ class Runs:
             living = [one for one in self._processes if one[0].poll() is None]
         for process, _, _ in living:
             process.terminate()
-        deadline = time.monotonic() + _END_WITHIN_S
+        deadline = time.monotonic() + self._end_within_s
         for process, url, id in living:
             try:
                 process.wait(max(deadline - time.monotonic(), 0))

@@ -51,9 +51,10 @@ def _leave() -> None:
     os._exit(0)
 
 
-async def _serve(desk: Desk) -> None:
+def make_server(desk: Desk) -> Server[Any]:
+    """The tools as a server of the SDK's, which can be run on any pair of streams."""
     service = _Service(desk)
-    server: Server[Any] = Server(
+    return Server(
         "queuectl",
         version=__version__,
         title="queuectl",
@@ -61,6 +62,10 @@ async def _serve(desk: Desk) -> None:
         on_list_tools=service.list_tools,
         on_call_tool=service.call_tool,
     )
+
+
+async def _serve(desk: Desk) -> None:
+    server = make_server(desk)
     async with anyio.create_task_group() as group:
         group.start_soon(_heed_signals, desk.runs)
         async with stdio_server() as (incoming, outgoing):
