@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     Member = tuple[Worker, Pieces]
     Stop = Callable[[Worker], None]
 
-_HEIR_WITHIN = 10.0  # seconds
 _LOOK_EVERY = 0.02  # a supervisor that has nobody to start again says so within milliseconds
 
 
@@ -60,8 +59,11 @@ class Replacement:
         now: bool = False,
         timeout_ms: int | None = None,
         progress: Callable[[list[Worker]], None] | None = None,
+        successor_within: float = 10.0,
     ) -> None:
+        """`successor_within`: seconds in which a supervisor starts another for one that is gone."""
         self._queue = queue
+        self._successor_within = successor_within
         self._now = now
         self._timeout_ms = timeout_ms
         self._progress = progress
@@ -78,7 +80,7 @@ class Replacement:
             with process.stdin as feed:
                 for number, (old, share) in enumerate(members, 1):
                     if share:  # a piece of the machine belongs to one worker at a time
-                        self._stop(old)
+                        self.stop(old)
                     _let_begin(feed)
                     # What has been replaced already must not go with one that does not come up. And if nobody
                     # has its piece of the machine any more, it goes on trying.
@@ -86,11 +88,12 @@ class Replacement:
                     there = await_workers(self._queue, process, number, log, give_up=give_up)
                     new = max(there, key=lambda worker: worker.started_at)
                     if not share:
-                        self._stop(old)
+                        self.stop(old)
                     self.pairs.append((old, new))
                     tell(old, new)
 
-    def _stop(self, worker: Worker) -> None:
+    def stop(self, worker: Worker) -> None:
+        """Have it end, and whoever its supervisor starts in its place."""
         self._ask(worker)
         if worker.supervisor is not None:
             self._left[worker.supervisor] = self._left.get(worker.supervisor, 0) - 1
@@ -111,14 +114,14 @@ class Replacement:
 
     def _stop_heirs(self, supervisor: int) -> None:
         """One that was killed or has crashed is started again by its supervisor, unaware of us."""
-        deadline = time.monotonic() + _HEIR_WITHIN
+        deadline = time.monotonic() + self._successor_within
         while wanted_workers(self._queue).get(supervisor, 0) > max(self._left[supervisor], 0):
             # Not all of a server's: on another machine the same number is another supervisor.
             for worker in on_this_machine(self._queue.store, living_workers(self._queue.store)):
                 if worker.supervisor == supervisor and worker.id not in self._known:
                     self._known.add(worker.id)
                     self._ask(worker)
-                    deadline = time.monotonic() + _HEIR_WITHIN
+                    deadline = time.monotonic() + self._successor_within
                     break
             else:
                 if time.monotonic() >= deadline:

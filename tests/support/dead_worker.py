@@ -8,6 +8,7 @@ import subprocess
 
 from queuectl import system
 from queuectl.core import states
+from queuectl.system import portable as fallback
 from tests.support.jobs import claim, register
 from tests.support.processes import alive
 from tests.support.worker_home import WorkerHome
@@ -15,9 +16,9 @@ from tests.support.worker_home import WorkerHome
 NAME = "dead-worker"
 
 
-def identity(**changes: str) -> str:
-    """Of this process, with some parts changed."""
-    own = system.identify()
+def identity(*, portable: bool = False, **changes: str) -> str:
+    """Of this process, with some parts changed; `portable`: as it is measured on other systems."""
+    own = fallback.identify() if portable else system.identify()
     assert own is not None
     for name, value in changes.items():
         setattr(own, name, value)

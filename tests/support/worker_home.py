@@ -37,6 +37,7 @@ class WorkerHome(Home):
 
     def __init__(self, home: Path, *, portable: bool = False) -> None:
         super().__init__(home, portable=portable)
+        self.portable = portable  # whether its workers use the fallbacks for other systems
         file = str(home / "queue.db")
         open_store(Location(file, file, str(home))).close()  # from here on it is known as a home
         self.jobs = Queue.open(file)

@@ -1,4 +1,4 @@
-"""Sites with real workers, on what Linux has and on the fallbacks."""
+"""Homes with real workers, on what Linux has and on the fallbacks."""
 
 from __future__ import annotations
 

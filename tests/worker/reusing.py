@@ -1,7 +1,7 @@
-"""Run as process 1 of a pid namespace: workers die, and their numbers are given to strangers.
+"""Run as process 1 of a pid namespace: workers die, and their numbers are given to other processes.
 
 `python -m tests.worker.reusing HOME SCENE`. There a number can be had again for certain (`ns_last_pid`), and
-when we end, so does everything. Ends with 0 if no stranger was harmed and the job has run again.
+when we end, so does everything. Ends with 0 if none of these was harmed and the job has run again.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ time.sleep(300)
 
 
 def reuse(pid: int, command: list[str], *, session: bool = False) -> None:
-    """Start a stranger under that number, and not in the same hundredth of a second as its first owner."""
+    """Start another process under that number, not in the hundredth of a second in which its owner began."""
     old = births[pid]
 
     def take() -> bool:
         LAST_PID.write_text(str(pid - 1))
-        stranger = subprocess.Popen(command, start_new_session=session, process_group=None if session else 0)
-        if stranger.pid == pid and system.birth_mark(pid) != old:
+        other = subprocess.Popen(command, start_new_session=session, process_group=None if session else 0)
+        if other.pid == pid and system.birth_mark(pid) != old:
             return True
-        stranger.kill()
-        stranger.wait()
+        other.kill()
+        other.wait()
         return False
 
     wait_until(take, timeout=60, what=f"the number {pid} to be had again")
@@ -94,7 +94,7 @@ def in_the_background(home: WorkerHome) -> list[int]:
     bury([supervisor, worker, command])
     reuse(worker, ["sleep", "300"])
     reuse(supervisor, [sys.executable, "-I", "-S", "-c", LEADER, str(command)], session=True)
-    wait_until(lambda: "sleep" in comm(command), what="the stranger in place of the command")
+    wait_until(lambda: "sleep" in comm(command), what="the other process in place of the command")
     assert os.getsid(command) == supervisor
     return after(home, id, [supervisor, worker, command])
 
@@ -122,17 +122,17 @@ def comm(pid: int) -> str:
         return ""
 
 
-def after(home: WorkerHome, id: str, strangers: list[int]) -> list[int]:
+def after(home: WorkerHome, id: str, others: list[int]) -> list[int]:
     """All that signals: a stop, a cancel, a rescue by the next worker, its own stop."""
     home.jobs.cancel(home.enqueue("true"))
     assert home.ok("worker", "stop", "--now") == "No workers are running\n"
-    assert all(map(alive, strangers)), "harmed by a stop"
+    assert all(map(alive, others)), "harmed by a stop"
     home.start()
     job = home.ended(id)
     assert (job.state, job.attempts) == (states.COMPLETED, 2)
     assert [attempt.outcome for attempt in home.attempts(id)] == [kinds.LOST, kinds.SUCCEEDED]
     assert "1 worker stopped" in home.ok("worker", "stop")
-    return [pid for pid in strangers if not alive(pid)]
+    return [pid for pid in others if not alive(pid)]
 
 
 def main() -> None:
@@ -140,7 +140,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     home = WorkerHome(Path(sys.argv[1]))
     harmed = {"background": in_the_background, "foreground": in_the_foreground}[sys.argv[2]](home)
-    sys.exit(f"strangers were harmed: {harmed}" if harmed else 0)
+    sys.exit(f"other processes were harmed: {harmed}" if harmed else 0)
 
 
 if __name__ == "__main__":

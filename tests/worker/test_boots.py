@@ -13,7 +13,6 @@ from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.testing import wait_until
 from tests.support.dead_worker import spares_an_unrelated_process
-from tests.support.processes import elapsed
 from tests.support.worker_home import WorkerHome
 
 NEXT = {"QUEUECTL_BOOT_ID": "the-next-one"}
@@ -22,7 +21,7 @@ ONCE = 'echo up; test "$QUEUECTL_ATTEMPT" -gt 1 || exec sleep 300'
 
 def test_after_a_boot_jobs_run_again_without_waiting_for_the_lease(home: WorkerHome) -> None:
     """Workers, supervisor and commands are gone at once; what remains are their records."""
-    home.config(worker_lease="10m")
+    home.config(worker_lease="3h")
     home.start(count=2, concurrency=2)
     ids = [home.enqueue(ONCE) for _ in range(3)]
     for id in ids:
@@ -30,10 +29,8 @@ def test_after_a_boot_jobs_run_again_without_waiting_for_the_lease(home: WorkerH
     for pid in home.pids():
         os.kill(pid, signal.SIGKILL)
     wait_until(lambda: not home.pids(), what="the power to be off")
-    took = elapsed()
     home.start(env=NEXT)
     home.ended(*ids)
-    assert took() < 30
     for id in ids:
         assert (home.job(id).state, home.job(id).lost) == (states.COMPLETED, 1)
         assert [attempt.outcome for attempt in home.attempts(id)] == [kinds.LOST, kinds.SUCCEEDED]
@@ -43,7 +40,7 @@ def test_after_a_boot_jobs_run_again_without_waiting_for_the_lease(home: WorkerH
 
 
 def test_numbers_from_before_a_boot_are_not_looked_up(home: WorkerHome) -> None:
-    """A stranger has the number of a command from before, in a session of the same number."""
+    """An unrelated process has the number of a command from before, in a session of the same number."""
     spares_an_unrelated_process(home, boot="the-one-before", lease_ms=600_000)
 
 

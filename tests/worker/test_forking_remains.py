@@ -12,7 +12,7 @@ import pytest
 
 from queuectl import system
 from queuectl.core import states
-from queuectl.testing import wait_until
+from queuectl.testing import FakeClock, wait_until
 from queuectl.upkeep.remains import end_all
 from queuectl.upkeep.rescuer import rescue
 from tests.support.dead_worker import claim_by_a_dead_worker, identity
@@ -90,7 +90,7 @@ def tree() -> Iterator[ForkingTree]:
 
 def test_a_tree_that_forks_up_to_a_limit_is_ended(tree: ForkingTree) -> None:
     """To kill those that were found makes room for others: however often, one is left."""
-    assert end_all(tree.look)
+    assert end_all(tree.look, monotonic=FakeClock().monotonic)
     assert not tree.pids()
 
 
@@ -101,8 +101,16 @@ def test_as_long_as_new_ones_come_up_they_are_not_gone(tree: ForkingTree) -> Non
 
 def test_a_process_that_was_killed_and_stays_is_not_waited_for() -> None:
     """A zombie of ours stands for one that is stuck in the kernel."""
-    stuck = subprocess.Popen(["sleep", "60"])
-    assert end_all(lambda: {stuck.pid}, within=0.01)
+    stuck, clock, looks = subprocess.Popen(["sleep", "60"]), FakeClock(), 0
+
+    def look() -> set[int]:
+        nonlocal looks
+        looks += 1
+        clock.advance(1)
+        return {stuck.pid}
+
+    assert end_all(look, within=5, monotonic=clock.monotonic)
+    assert looks == 7  # stopped at the first, killed at the second, given up after five seconds
     assert stuck.wait() == -9
 
 
@@ -115,7 +123,7 @@ def test_a_job_is_freed_when_its_processes_are_gone_and_not_before(home: WorkerH
     assert alive(left.pid)
     assert home.job(id).state == states.PROCESSING
     assert [worker.state for worker in home.registered()] == ["dead"]
-    assert rescue(store, settings, home.jobs.clock.now()) == 1
+    assert rescue(store, settings, home.jobs.clock.now(), kill_within=600) == 1
     assert left.wait() == -9
     assert home.job(id).state == states.PENDING
     assert home.registered() == []

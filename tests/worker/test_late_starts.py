@@ -8,7 +8,7 @@ import signal
 from queuectl.core import outcome as kinds
 from queuectl.testing import wait_until
 from tests.support.processes import is_stopped
-from tests.support.worker_home import WorkerHome
+from tests.support.worker_home import WorkerHome, failpoints
 
 RECORDS = "echo $QUEUECTL_ATTEMPT_TOKEN >> runs; while ! test -e enough; do sleep 0.02; done"
 
@@ -16,14 +16,11 @@ RECORDS = "echo $QUEUECTL_ATTEMPT_TOKEN >> runs; while ! test -e enough; do slee
 def test_who_stood_still_before_a_start_does_not_start(home: WorkerHome) -> None:
     home.config(worker_heartbeat_interval="100ms")
     home.config(worker_lease="1s")
-    stops = {
-        "QUEUECTL_ENABLE_FAILPOINTS": "1",
-        "QUEUECTL_FAILPOINT": "run.marked=stop",
-        "QUEUECTL_FAILPOINT_ONCE": str(home.work / "fired"),
-    }
+    stops = {**failpoints("run.marked=stop"), "QUEUECTL_FAILPOINT_ONCE": str(home.work / "fired")}
     sleeper = home.serve(env=stops)
     id = home.enqueue(RECORDS)
     wait_until(lambda: is_stopped(sleeper.pid), what="the worker to stand still")
+    home.config(worker_lease="30s")  # for the other: it must not lose its own on a busy machine
     home.serve()
     runs = home.work / "runs"
     wait_until(runs.exists, what="the other to run the job")

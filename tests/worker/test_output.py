@@ -6,13 +6,14 @@ import os
 import stat
 import subprocess
 import sys
-from itertools import pairwise
 from pathlib import Path
+
+import pytest
 
 from queuectl.core import states
 from queuectl.core.chunks import GAP, STDERR, STDOUT
 from queuectl.testing import wait_until
-from tests.support.processes import alive, descriptors, elapsed, kill, resident_kb
+from tests.support.processes import alive, descriptors, kill, resident_kb
 from tests.support.worker_home import WorkerHome
 
 
@@ -24,9 +25,14 @@ def test_both_streams_are_kept_apart(served: WorkerHome) -> None:
 
 
 def test_pieces_come_in_order_with_their_times(served: WorkerHome) -> None:
-    step = "sleep 0.05"
-    job = served.run(f"{step}; echo 1; {step}; echo 2 >&2; {step}; echo 3; {step}; echo 4 >&2")
-    chunks = served.chunks(job.id)
+    step = "while ! test -e seen$n; do sleep 0.01; done; n=$((n + 1))"
+    id = served.enqueue(f"n=1; echo 1; {step}; echo 2 >&2; {step}; echo 3; {step}; echo 4 >&2")
+    job = served.running(id)
+    for n in range(1, 4):
+        wait_until(lambda n=n: len(served.live(job).split()) == n, what="the next piece")  # type: ignore[misc]
+        (served.work / f"seen{n}").touch()
+    served.ended(id)
+    chunks = served.chunks(id)
     assert [(c.stream, c.data) for c in chunks] == [
         (STDOUT, b"1\n"),
         (STDERR, b"2\n"),
@@ -35,7 +41,6 @@ def test_pieces_come_in_order_with_their_times(served: WorkerHome) -> None:
     ]
     times = [chunk.offset_ms for chunk in chunks]
     assert times == sorted(times)
-    assert all(later - earlier >= 40 for earlier, later in pairwise(times))
 
 
 def test_a_silent_command_has_no_output(served: WorkerHome) -> None:
@@ -116,6 +121,7 @@ def test_a_small_bound_holds_too(home: WorkerHome) -> None:
     assert attempt.output_dropped == 3_000_000 - len(home.stdout(job.id))
 
 
+@pytest.mark.long
 def test_a_flood_does_not_grow_the_worker(home: WorkerHome) -> None:
     home.serve()
     pid = home.worker().pid
@@ -150,9 +156,7 @@ def test_a_command_that_closes_its_output_runs_on(served: WorkerHome) -> None:
 
 
 def test_a_process_left_behind_with_the_pipe_is_not_waited_for(served: WorkerHome) -> None:
-    took = elapsed()
-    job = served.run("sleep 60 & echo $!")
-    assert took() < 5
+    job = served.run("sleep 300 & echo $!")
     assert job.state == states.COMPLETED
     left = int(served.stdout(job.id))
     assert alive(left)  # its command ended by itself, so it may stay
@@ -160,9 +164,7 @@ def test_a_process_left_behind_with_the_pipe_is_not_waited_for(served: WorkerHom
 
 
 def test_a_process_left_behind_that_keeps_writing_is_not_waited_for(served: WorkerHome) -> None:
-    took = elapsed()
     job = served.run("yes & echo $! >&2")
-    assert took() < 5
     assert job.state == states.COMPLETED
     left = int(served.stderr(job.id))
     kill(left)

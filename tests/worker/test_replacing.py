@@ -44,17 +44,16 @@ def test_a_card_is_never_cut_off_to_be_written_anew(card: Card, tmp_path: Path) 
 
 @pytest.mark.parametrize("engine", SERVERS)
 def test_a_new_worker_of_another_machine_is_not_taken_for_one_to_be_stopped(
-    engine: str, card: Card, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: str, card: Card, tmp_path: Path
 ) -> None:
     """In containers most supervisors have the same number."""
-    monkeypatch.setattr(replacing, "_HEIR_WITHIN", 0.1)
     pid, here = os.getpid(), system.hostname()
     with fresh_store(engine) as url, Queue(Place(str(tmp_path / "state"), url).open(), Settings()) as queue:
         card.write(1, 0)
         assert wanted_workers(queue) == {pid: 1}
         old = register(queue.store, "old", supervisor=pid, host=here)
-        replacement = replacing.Replacement(queue)
+        replacement = replacing.Replacement(queue, successor_within=0.1)
         queue.store.forget(old.id)  # it ends by itself, and its supervisor does not know yet
-        register(queue.store, "stranger", supervisor=pid, host="elsewhere")
-        replacement._stop(old)
-        assert stored_worker(queue.store, "stranger").control is None
+        register(queue.store, "elsewhere", supervisor=pid, host="elsewhere")
+        replacement.stop(old)
+        assert stored_worker(queue.store, "elsewhere").control is None

@@ -15,6 +15,7 @@ from queuectl.upkeep.rescuer import Rescuer, rescue
 from tests.support.dead_worker import NAME, claim_by_a_dead_worker, identity, write_ledger
 from tests.support.jobs import claim, register
 from tests.support.processes import alive
+from tests.support.systems import both_systems
 from tests.support.worker_home import WorkerHome
 
 
@@ -58,8 +59,9 @@ def test_stop_does_not_signal_another_process_with_a_workers_number(home: Worker
         unrelated.wait()
 
 
+@both_systems
 def test_workers_of_an_earlier_boot_are_dead_whatever_their_lease(home: WorkerHome) -> None:
-    id = claim_by_a_dead_worker(home, identity(boot="earlier"))
+    id = claim_by_a_dead_worker(home, identity(boot="earlier", portable=home.portable))
     home.serve()
     lost_once(home, id)
 
@@ -91,9 +93,10 @@ def test_jobs_that_were_started_count(home: WorkerHome) -> None:
     lost_once(home, id)
 
 
+@both_systems
 def test_what_is_left_of_a_lost_job_is_gone_before_it_runs_again(home: WorkerHome) -> None:
     """The remains are found by the token in their environment, wherever they hide."""
-    id = claim_by_a_dead_worker(home, identity(start="1"))
+    id = claim_by_a_dead_worker(home, identity(start="1", portable=home.portable))
     job = home.job(id)
     remains = subprocess.Popen(
         ["sleep", "60"], env={**os.environ, system.TOKEN_VARIABLE: job.token}, start_new_session=True

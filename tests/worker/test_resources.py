@@ -24,28 +24,27 @@ from queuectl.worker.clerk import Clerk
 from queuectl.worker.desk import Desk
 from queuectl.worker.gate import Gate
 from queuectl.worker.stock import Stock
-from tests.support.systems import both_systems
 from tests.support.worker_home import WorkerHome
-from tests.worker.test_desk import Bench
+from tests.worker.test_desk import WorkerWithFakeCommands
 
-# --- the desk, with time turned by hand ---------------------------------------------------------------------
+# --- the desk with time turned by hand ---------------------------------------------------------------------
 
 
-class Depot(Bench):
-    """A bench whose worker has pieces of resources, or looks at its machine first."""
+class WorkerWithPieces(WorkerWithFakeCommands):
+    """Its worker has pieces of resources, or looks at its machine first."""
 
-    def furnish(self, provides: str = "", **options: Any) -> None:
+    def provide(self, provides: str = "", **options: Any) -> None:
         self.stock = Stock(read(provides))
         settings = Settings({"claim-ahead": "64"})
         options = {"queues": None, "only": None, "stock": self.stock, **options}
         self.desk = Desk(self.store, self.clock, settings, Clerk(), **options)
 
-    def hurry(self) -> None:
+    def learn_that_jobs_are_short(self) -> None:
         """Jobs have been short: as many as allowed are claimed ahead."""
         for _ in range(20):
             self.desk.pace.learn(0.001)
 
-    def needy(self, count: int, needs: str = "gpu=1") -> list[str]:
+    def enqueue_needing(self, count: int, needs: str = "gpu=1") -> list[str]:
         return [self.queue.enqueue("true", needs=needs).id for _ in range(count)]
 
     def start(self) -> None:
@@ -62,173 +61,180 @@ class Depot(Bench):
 
 
 @pytest.fixture
-def depot(tmp_path: Path) -> Iterator[Depot]:
-    it = Depot(tmp_path, slots=4)
-    it.furnish()
+def worker(tmp_path: Path) -> Iterator[WorkerWithPieces]:
+    it = WorkerWithPieces(tmp_path, slots=4)
+    it.provide()
     yield it
     it.me.close()
     it.store.close()
 
 
-def test_no_more_is_claimed_than_there_are_pieces(depot: Depot) -> None:
-    depot.furnish("gpu=2")
-    depot.needy(5)
-    depot.exchange()
-    assert len(depot.desk.ahead) == 2
-    depot.start()
-    depot.exchange()
-    assert len(depot.desk.ahead) == 0
-    depot.end()
-    assert depot.due()
-    depot.exchange()
-    assert len(depot.desk.ahead) == 1
+def test_no_more_is_claimed_than_there_are_pieces(worker: WorkerWithPieces) -> None:
+    worker.provide("gpu=2")
+    worker.enqueue_needing(5)
+    worker.exchange()
+    assert len(worker.desk.ahead) == 2
+    worker.start()
+    worker.exchange()
+    assert len(worker.desk.ahead) == 0
+    worker.end()
+    assert worker.due()
+    worker.exchange()
+    assert len(worker.desk.ahead) == 1
 
 
-def test_pieces_of_jobs_that_wait_for_their_start_are_not_free(depot: Depot) -> None:
-    depot.furnish("gpu=3")
-    depot.needy(1)
-    depot.exchange()
-    assert depot.stock.free(depot.desk.ahead) == {"gpu": 2}
-    depot.needy(5)
-    depot.desk.rung()
-    depot.exchange()
-    assert len(depot.desk.ahead) == 3
-    assert depot.stock.free(depot.desk.ahead) == {}
+def test_pieces_of_jobs_that_wait_for_their_start_are_not_free(worker: WorkerWithPieces) -> None:
+    worker.provide("gpu=3")
+    worker.enqueue_needing(1)
+    worker.exchange()
+    assert worker.stock.free(worker.desk.ahead) == {"gpu": 2}
+    worker.enqueue_needing(5)
+    worker.desk.rung()
+    worker.exchange()
+    assert len(worker.desk.ahead) == 3
+    assert worker.stock.free(worker.desk.ahead) == {}
 
 
-def test_what_needs_pieces_is_claimed_for_free_slots_alone(depot: Depot) -> None:
-    depot.furnish("license=50")
-    depot.hurry()
-    depot.needy(20, "license=1")
-    depot.exchange()
-    assert len(depot.desk.ahead) == 4
-    depot.start()
-    depot.enqueue(20)
-    depot.desk.rung()
-    depot.exchange()
-    assert [job.needs for job in depot.desk.ahead] == [None] * 20
+def test_what_needs_pieces_is_claimed_for_free_slots_alone(worker: WorkerWithPieces) -> None:
+    worker.provide("license=50")
+    worker.learn_that_jobs_are_short()
+    worker.enqueue_needing(20, "license=1")
+    worker.exchange()
+    assert len(worker.desk.ahead) == 4
+    worker.start()
+    worker.enqueue(20)
+    worker.desk.rung()
+    worker.exchange()
+    assert [job.needs for job in worker.desk.ahead] == [None] * 20
 
 
-def test_a_worker_without_pieces_leaves_needy_jobs_alone(depot: Depot) -> None:
-    depot.needy(3)
-    plain = depot.enqueue(1)
-    depot.exchange()
-    assert [job.id for job in depot.desk.ahead] == plain
+def test_a_worker_without_pieces_leaves_jobs_with_needs_alone(worker: WorkerWithPieces) -> None:
+    worker.enqueue_needing(3)
+    plain = worker.enqueue(1)
+    worker.exchange()
+    assert [job.id for job in worker.desk.ahead] == plain
 
 
-def test_queues_are_served_in_their_order(depot: Depot) -> None:
-    depot.furnish(queues=("b", "a"))
+def test_queues_are_served_in_their_order(worker: WorkerWithPieces) -> None:
+    worker.provide(queues=("b", "a"))
     for name, priority in [("a", 9), ("b", 0), ("a", 9), ("b", 1), ("c", 99)]:
-        depot.queue.enqueue("true", queue=name, priority=priority)
-    depot.exchange()
-    assert [(job.queue, job.priority) for job in depot.desk.ahead] == [("b", 1), ("b", 0), ("a", 9), ("a", 9)]
+        worker.queue.enqueue("true", queue=name, priority=priority)
+    worker.exchange()
+    assert [(job.queue, job.priority) for job in worker.desk.ahead] == [
+        ("b", 1),
+        ("b", 0),
+        ("a", 9),
+        ("a", 9),
+    ]
 
 
-def test_weighted_queues_share_the_claims(depot: Depot) -> None:
-    depot.furnish(queues=("a", "b"), weights=(3, 1))
+def test_weighted_queues_share_the_claims(worker: WorkerWithPieces) -> None:
+    worker.provide(queues=("a", "b"), weights=(3, 1))
     for name in "ab":
         for _ in range(20):
-            depot.queue.enqueue("true", queue=name)
+            worker.queue.enqueue("true", queue=name)
     taken: Counter[str] = Counter()
     for _ in range(4):  # four at a time: no chance in it
-        depot.exchange()
-        taken.update(job.queue for job in depot.desk.ahead)
-        depot.start()
-        while depot.running:
-            depot.end(seconds=1)
+        worker.exchange()
+        taken.update(job.queue for job in worker.desk.ahead)
+        worker.start()
+        while worker.running:
+            worker.end(seconds=1)
     assert taken == {"a": 12, "b": 4}
-    while depot.due():
-        depot.exchange()
-        taken.update(job.queue for job in depot.desk.ahead)
-        depot.start()
-        while depot.running:
-            depot.end(seconds=1)
+    while worker.due():
+        worker.exchange()
+        taken.update(job.queue for job in worker.desk.ahead)
+        worker.start()
+        while worker.running:
+            worker.end(seconds=1)
     assert taken == {"a": 20, "b": 20}  # what one has not, the other fills
 
 
-def limited(depot: Depot) -> list[float]:
+def limited(worker: WorkerWithPieces) -> list[float]:
     """A gate that reads the load from the list, whose last entry counts."""
     loads = [1.0]
-    depot.furnish(gate=Gate(Limits(max_load=4), lambda: loads[-1]))
-    depot.desk.look_at_the_machine()
+    worker.provide(gate=Gate(Limits(max_load=4), lambda: loads[-1]))
+    worker.desk.look_at_the_machine()
     return loads
 
 
-def test_beyond_its_limit_a_worker_claims_nothing_and_gives_back_what_it_holds(depot: Depot) -> None:
-    loads = limited(depot)
-    depot.hurry()
-    depot.enqueue(30)
-    depot.exchange()
-    depot.start()
-    assert len(depot.desk.ahead) == 26
+def test_beyond_its_limit_a_worker_claims_nothing_and_gives_back_what_it_holds(
+    worker: WorkerWithPieces,
+) -> None:
+    loads = limited(worker)
+    worker.learn_that_jobs_are_short()
+    worker.enqueue(30)
+    worker.exchange()
+    worker.start()
+    assert len(worker.desk.ahead) == 26
     loads.append(5.0)
-    depot.clock.advance(1.0)
-    depot.desk.look_at_the_machine()
-    assert not depot.desk.ahead
-    assert depot.due()  # to give it back
-    depot.exchange()
-    assert depot.counts() == {states.PROCESSING: 4, states.PENDING: 26}
-    depot.end()  # what runs goes on
-    depot.exchange()
-    assert not depot.desk.ahead
-    assert not depot.due()
-    assert depot.desk.wake_at() <= depot.clock.monotonic() + 1.0
+    worker.clock.advance(1.0)
+    worker.desk.look_at_the_machine()
+    assert not worker.desk.ahead
+    assert worker.due()  # to give it back
+    worker.exchange()
+    assert worker.counts() == {states.PROCESSING: 4, states.PENDING: 26}
+    worker.end()  # what runs goes on
+    worker.exchange()
+    assert not worker.desk.ahead
+    assert not worker.due()
+    assert worker.desk.wake_at() <= worker.clock.monotonic() + 1.0
 
 
-def test_below_its_limit_it_claims_again_at_once(depot: Depot) -> None:
-    loads = limited(depot)
+def test_below_its_limit_it_claims_again_at_once(worker: WorkerWithPieces) -> None:
+    loads = limited(worker)
     loads.append(5.0)
-    depot.clock.advance(1.0)
-    depot.desk.look_at_the_machine()
-    depot.enqueue(1)
-    assert not depot.due()
+    worker.clock.advance(1.0)
+    worker.desk.look_at_the_machine()
+    worker.enqueue(1)
+    assert not worker.due()
     loads.append(1.0)
-    depot.clock.advance(1.0)
-    depot.desk.look_at_the_machine()
-    assert depot.due()
-    depot.exchange()
-    assert len(depot.desk.ahead) == 1
+    worker.clock.advance(1.0)
+    worker.desk.look_at_the_machine()
+    assert worker.due()
+    worker.exchange()
+    assert len(worker.desk.ahead) == 1
 
 
-def test_an_answer_that_comes_too_late_is_given_back(depot: Depot) -> None:
-    loads = limited(depot)
-    depot.enqueue(1)
-    depot.desk.exchange(0, depot.me)
+def test_an_answer_that_comes_too_late_is_given_back(worker: WorkerWithPieces) -> None:
+    loads = limited(worker)
+    worker.enqueue(1)
+    worker.desk.exchange(0, worker.me)
     loads.append(5.0)
-    depot.clock.advance(1.0)
-    depot.desk.look_at_the_machine()
-    depot.desk.conclude(depot.me)
-    assert not depot.desk.ahead
-    depot.exchange()
-    assert depot.counts() == {states.PENDING: 1}
+    worker.clock.advance(1.0)
+    worker.desk.look_at_the_machine()
+    worker.desk.conclude(worker.me)
+    assert not worker.desk.ahead
+    worker.exchange()
+    assert worker.counts() == {states.PENDING: 1}
 
 
 # --- the stock ----------------------------------------------------------------------------------------------
 
 
-def test_pieces_come_back_to_their_place(depot: Depot) -> None:
-    depot.furnish("gpu=3")
-    depot.needy(2)
-    depot.exchange()
-    first, second = depot.desk.ahead
-    assert (depot.stock.take(first), depot.stock.take(second)) == ({"gpu": ["0"]}, {"gpu": ["1"]})
-    depot.stock.give(first)
-    assert depot.stock.free([]) == {"gpu": 2}
-    assert depot.stock.take(first) == {"gpu": ["0"]}
-    depot.stock.give(first)
+def test_pieces_come_back_to_their_place(worker: WorkerWithPieces) -> None:
+    worker.provide("gpu=3")
+    worker.enqueue_needing(2)
+    worker.exchange()
+    first, second = worker.desk.ahead
+    assert (worker.stock.take(first), worker.stock.take(second)) == ({"gpu": ["0"]}, {"gpu": ["1"]})
+    worker.stock.give(first)
+    assert worker.stock.free([]) == {"gpu": 2}
+    assert worker.stock.take(first) == {"gpu": ["0"]}
+    worker.stock.give(first)
     with pytest.raises(KeyError):  # twice would hand it out twice
-        depot.stock.give(first)
+        worker.stock.give(first)
 
 
-def test_too_few_pieces_change_nothing(depot: Depot) -> None:
-    depot.furnish("gpu=1")
-    depot.needy(1)
-    depot.exchange()
-    (job,) = depot.desk.ahead
+def test_too_few_pieces_change_nothing(worker: WorkerWithPieces) -> None:
+    worker.provide("gpu=1")
+    worker.enqueue_needing(1)
+    worker.exchange()
+    (job,) = worker.desk.ahead
     job.needs = "gpu=2"
     with pytest.raises(ValueError, match="gpu=2 is more than there is"):
-        depot.stock.take(job)
-    assert depot.stock.free([]) == {"gpu": 1}
+        worker.stock.take(job)
+    assert worker.stock.free([]) == {"gpu": 1}
 
 
 # --- real workers -------------------------------------------------------------------------------------------
@@ -237,7 +243,6 @@ def test_too_few_pieces_change_nothing(depot: Depot) -> None:
 ALONE = 'x=$CUDA_VISIBLE_DEVICES; mkdir "busy-$x" && sleep 0.02 && echo "$x" && rmdir "busy-$x"'
 
 
-@both_systems
 def test_never_two_commands_have_the_same_piece(home: WorkerHome) -> None:
     home.serve("--concurrency", "4", "--provides", "gpu=2")
     ids = [home.enqueue(ALONE, needs="gpu=1", max_retries=0) for _ in range(30)]
@@ -280,22 +285,23 @@ def test_a_job_that_needs_more_than_anybody_has_waits_and_holds_up_nobody(home: 
     assert home.job(big).state == states.PENDING
 
 
-@pytest.mark.parametrize("how", ["failed", "not found", "timed out", "cancelled"])
-def test_pieces_come_back_however_a_command_ends(home: WorkerHome, how: str) -> None:
+def test_pieces_come_back_however_a_command_ends(home: WorkerHome) -> None:
     home.serve("--concurrency", "2", "--provides", "gpu=1")
-    if how == "failed":
-        assert home.run("exit 3", needs="gpu=1").state == states.DEAD
-    elif how == "not found":
-        assert home.attempt(home.run(["/no/such"], needs="gpu=1").id).outcome == kinds.SPAWN_ERROR
-    elif how == "timed out":
-        assert home.attempt(home.run("sleep 60", needs="gpu=1", timeout="200ms").id).outcome == kinds.TIMEOUT
-    else:
-        id = home.enqueue("echo up; sleep 60", needs="gpu=1")
-        home.running(id)
-        home.jobs.cancel(id)
-        assert home.ended(id).state == states.CANCELLED
-    after = home.run("echo $QUEUECTL_RESOURCE_GPU", needs="gpu=1")
-    assert home.stdout(after.id) == b"0\n"
+
+    def they_are_back() -> None:
+        assert home.stdout(home.run("echo $QUEUECTL_RESOURCE_GPU", needs="gpu=1").id) == b"0\n"
+
+    assert home.run("exit 3", needs="gpu=1").state == states.DEAD
+    they_are_back()
+    assert home.attempt(home.run(["/no/such"], needs="gpu=1").id).outcome == kinds.SPAWN_ERROR
+    they_are_back()
+    assert home.attempt(home.run("sleep 60", needs="gpu=1", timeout="200ms").id).outcome == kinds.TIMEOUT
+    they_are_back()
+    id = home.enqueue("echo up; sleep 60", needs="gpu=1")
+    home.running(id)
+    home.jobs.cancel(id)
+    assert home.ended(id).state == states.CANCELLED
+    they_are_back()
 
 
 def test_a_worker_declared_dead_has_all_its_pieces_when_it_comes_back(home: WorkerHome) -> None:
@@ -321,6 +327,7 @@ def test_a_crashed_workers_successor_has_the_same_pieces(home: WorkerHome) -> No
     )
 
 
+@pytest.mark.long
 def test_a_restart_keeps_pieces_queues_and_limits(home: WorkerHome) -> None:
     options = ("--queue", "a=3,b=1", "--max-load", "5000", "--min-free-memory", "1K", "--concurrency", "2")
     home.ok("worker", "start", "--count", "2", "--provides", "gpu=2", *options)

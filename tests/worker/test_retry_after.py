@@ -15,7 +15,6 @@ from queuectl.core.job import Attempt
 from queuectl.testing import wait_until
 from queuectl.worker.retry_after import SWEEP_EVERY, RetryFiles
 from tests.support.processes import kill
-from tests.support.systems import both_systems_served
 from tests.support.worker_home import WorkerHome
 
 HOUR = 3_600_000
@@ -47,7 +46,6 @@ def files(home: WorkerHome) -> list[str]:
     return [path.name for directory in directories(home) for path in directory.iterdir()]
 
 
-@both_systems_served
 def test_the_next_retry_is_when_the_command_wants_it(served: WorkerHome) -> None:
     tried(served, 'echo 1h > "$QUEUECTL_RETRY_AFTER"; exit 75', "later")
     assert waits(served, "later") == HOUR

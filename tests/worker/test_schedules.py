@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from queuectl import schedules
 from queuectl.core.schedules import firing_id
 from queuectl.testing import wait_until
@@ -15,13 +13,13 @@ def fired(home: WorkerHome, name: str) -> int:
 
 
 def test_a_worker_fires_one_on_time_though_its_heart_beats_slowly(home: WorkerHome) -> None:
-    home.config(worker_heartbeat_interval="9s")
+    home.config(worker_lease="3h")
+    home.config(worker_heartbeat_interval="1h")
     home.serve()
     schedules.add(home.jobs, "tick", "@every 1s", {"command": "true"}, zone="UTC", overlap="allow")
     wait_until(lambda: fired(home, "tick") >= 3, what="three firings")
     jobs = [job for job in home.jobs.list() if job.schedule == "tick"]
     assert [job.id for job in jobs] == [firing_id("tick", job.created_at) for job in jobs]
-    assert all(b.created_at - a.created_at < 5_000 for a, b in pairwise(jobs)), "it did not wait for a beat"
     home.ended(*(job.id for job in jobs))
     assert {home.job(job.id).state for job in jobs} == {"completed"}
 

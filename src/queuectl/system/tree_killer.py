@@ -26,19 +26,19 @@ class TreeKiller:
         self._stopped: set[int] = set()
         self._killed: set[int] = set()
 
-    def __call__(self, found: Iterable[int]) -> bool:
-        """Signal them; returns whether there was one among them that had not been killed yet."""
+    def __call__(self, found: Iterable[int]) -> signal.Signals | None:
+        """Signal them; returns what was new to some of them, None if all had been killed before."""
         pids = set(found)
-        alive = not pids <= self._killed
         fresh = pids - self._stopped
         self._stopped = pids
         self._killed &= pids  # a number that is free again may come to mean another process
         if fresh:
             _stop(fresh)
-        else:
-            self._killed = pids
-            kill_pids(pids, signal.SIGKILL)
-        return alive
+            return signal.SIGSTOP
+        first = not pids <= self._killed
+        self._killed = pids
+        kill_pids(pids, signal.SIGKILL)
+        return signal.SIGKILL if first else None
 
 
 def _stop(pids: Iterable[int]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import struct
 import time
 
@@ -68,7 +69,12 @@ def kill_by_token(tokens: Sequence[str]) -> tuple[int, bool]:
     return len(_carrying(tokens)), end_all(lambda: _carrying(tokens))
 
 
-def end_all(find: Callable[[], set[int]], *, within: float = KILL_WITHIN) -> bool:
+def end_all(
+    find: Callable[[], set[int]],
+    *,
+    within: float = KILL_WITHIN,
+    monotonic: Callable[[], float] = time.monotonic,
+) -> bool:
     """End the processes that `find` finds, until it finds none. True when they are gone.
 
     True also when all that are left were killed `within` seconds ago: they are stuck in the kernel, run
@@ -76,15 +82,16 @@ def end_all(find: Callable[[], set[int]], *, within: float = KILL_WITHIN) -> boo
     False when new ones came up for as long. They may be at work: whoever calls must call again.
     """
     kill = system.TreeKiller()
-    began = changed = time.monotonic()
+    began = changed = monotonic()
     while found := find():
-        now = time.monotonic()
-        if kill(found):
-            changed = now
-            if now - began >= within:
-                return False
-        elif now - changed >= within:
+        now = monotonic()
+        sent = kill(found)
+        if sent is None and now - changed >= within:
             return True
+        if sent == signal.SIGSTOP and now - began >= within:
+            return False
+        if sent is not None:
+            changed = now
         time.sleep(0.005)
     return True
 

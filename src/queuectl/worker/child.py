@@ -182,11 +182,11 @@ class Child:
         system.kill_pids(self._escaped() or (), signum)
 
     def _kill_all(self) -> bool:
-        """Returns whether there was one that had not been killed before: it goes on forking."""
+        """Returns whether there was one that had not been killed before: it may go on forking."""
         self._signal_group(signal.SIGKILL)
         if self.confinement is not None:
             self.confinement.kill()
-        return self._kill(self._escaped() or ())
+        return self._kill(self._escaped() or ()) is not None
 
     def _signal_group(self, signum: int) -> None:
         if self.status is None or system.group_alive(self.pid):

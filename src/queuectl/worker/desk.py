@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from queuectl.worker.gate import Gate
     from queuectl.worker.membership import Membership
 
-_REPORT_WITHIN = 0.05  # seconds a result may wait for company while there is other work in hand
-_REPORT_MOST = 128
+REPORT_WITHIN = 0.05  # seconds a result may wait for company while there is other work in hand
+REPORT_MOST = 128
 _LONG = 60.0
-_GIVE_BACK_AFTER = 0.15  # seconds without a start, then what was claimed ahead goes back
+GIVE_BACK_AFTER = 0.15  # seconds without a start, then what was claimed ahead goes back
 _SHORTAGE_PAUSE, _LONGEST_SHORTAGE_PAUSE = 0.5, 10.0  # seconds until we try to run more than fitted
 
 
@@ -170,7 +170,7 @@ class Desk:
         now = self._clock.monotonic()
         if self._clerk.away or now < self.not_before:
             return False
-        if self.ahead and now - self.last_start > _GIVE_BACK_AFTER and not self.closed:
+        if self.ahead and now - self.last_start > GIVE_BACK_AFTER and not self.closed:
             self.pace.slow_down()
             self.give_back()
         try:
@@ -181,7 +181,7 @@ class Desk:
         if self._unanswered is not None or (not self._dry and self._room(running, me) > 0):
             return True
         return bool(self.reports) and (
-            not self.ahead or len(self.reports) >= _REPORT_MOST or now - self._first_report >= _REPORT_WITHIN
+            not self.ahead or len(self.reports) >= REPORT_MOST or now - self._first_report >= REPORT_WITHIN
         )
 
     def wake_at(self) -> float:
@@ -190,9 +190,9 @@ class Desk:
             return self._clock.monotonic() + _LONG  # the clerk wakes us
         until = max(self._next_poll, self.not_before)
         if self.reports:
-            until = min(until, max(self._first_report + _REPORT_WITHIN, self.not_before))
+            until = min(until, max(self._first_report + REPORT_WITHIN, self.not_before))
         if self.ahead:
-            until = min(until, max(self.last_start + _GIVE_BACK_AFTER, self.not_before))
+            until = min(until, max(self.last_start + GIVE_BACK_AFTER, self.not_before))
         if self._gate is not None and self._gate.shut:
             until = min(until, self._gate.next_look)
         if self._next_due is not None and not self.closed:
