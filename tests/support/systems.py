@@ -11,4 +11,4 @@ import pytest
 _SYSTEMS = ["linux", "portable"]
 
 both_systems = pytest.mark.parametrize("home", _SYSTEMS, indirect=True)
-both_systems_served = pytest.mark.parametrize("served", _SYSTEMS, indirect=True, scope="module")
+both_systems_shared = pytest.mark.parametrize("shared_home", _SYSTEMS, indirect=True, scope="module")

@@ -17,9 +17,11 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[WorkerHome]
 
 
 @pytest.fixture(scope="module", params=["linux"])
-def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerHome]:
+def shared_home(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[WorkerHome]:
     """One with a worker of four slots, shared by the tests of a module that leave it as it was."""
-    for home in _opened(tmp_path_factory.mktemp("served"), request.param):
+    for home in _opened(tmp_path_factory.mktemp("shared"), request.param):
         home.serve("--concurrency", "4")
         yield home
 

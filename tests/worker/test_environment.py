@@ -13,107 +13,109 @@ import pytest
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 from queuectl.testing import wait_until
-from tests.support.systems import both_systems, both_systems_served
+from tests.support.systems import both_systems, both_systems_shared
 from tests.support.worker_home import WorkerHome
 
 
-def text(served: WorkerHome, command: str | list[str], **fields: Any) -> str:
-    job = served.run(command, **fields)
+def text(shared_home: WorkerHome, command: str | list[str], **fields: Any) -> str:
+    job = shared_home.run(command, **fields)
     assert job.state == states.COMPLETED, job.last_error
-    return served.stdout(job.id).decode()
+    return shared_home.stdout(job.id).decode()
 
 
-def test_a_job_knows_its_id_attempt_and_queue(served: WorkerHome) -> None:
+def test_a_job_knows_its_id_attempt_and_queue(shared_home: WorkerHome) -> None:
     line = 'echo "$QUEUECTL_JOB_ID $QUEUECTL_ATTEMPT $QUEUECTL_QUEUE"; test "$QUEUECTL_ATTEMPT" = 2'
-    job = served.run(line, id="known", queue="mail", max_retries=1)
+    job = shared_home.run(line, id="known", queue="mail", max_retries=1)
     assert job.state == states.COMPLETED
-    assert served.stdout("known") == b"known 2 mail\n"
+    assert shared_home.stdout("known") == b"known 2 mail\n"
 
 
-@both_systems_served
-def test_a_job_carries_the_token_of_its_claim(served: WorkerHome) -> None:
-    job = served.run("echo $QUEUECTL_ATTEMPT_TOKEN")
-    attempt = served.attempt(job.id)
-    assert served.stdout(job.id).decode().strip() == f"{attempt.claim}.{job.seq}"
+@both_systems_shared
+def test_a_job_carries_the_token_of_its_claim(shared_home: WorkerHome) -> None:
+    job = shared_home.run("echo $QUEUECTL_ATTEMPT_TOKEN")
+    attempt = shared_home.attempt(job.id)
+    assert shared_home.stdout(job.id).decode().strip() == f"{attempt.claim}.{job.seq}"
 
 
-@both_systems_served
-def test_given_variables_are_set_and_win(served: WorkerHome) -> None:
-    assert text(served, 'echo "$COLOUR $PATH"', env={"COLOUR": "dark blue", "PATH": "/bin"}) == (
+@both_systems_shared
+def test_given_variables_are_set_and_win(shared_home: WorkerHome) -> None:
+    assert text(shared_home, 'echo "$COLOUR $PATH"', env={"COLOUR": "dark blue", "PATH": "/bin"}) == (
         "dark blue /bin\n"
     )
 
 
-def test_nothing_of_the_enqueuers_environment_is_taken(served: WorkerHome) -> None:
-    served.ok("enqueue", "--id", "secretive", "--command", "env", env={"SECRET_OF_MINE": "42"})
-    served.ended("secretive")
-    assert b"SECRET_OF_MINE" not in served.stdout("secretive")
+def test_nothing_of_the_enqueuers_environment_is_taken(shared_home: WorkerHome) -> None:
+    shared_home.ok("enqueue", "--id", "secretive", "--command", "env", env={"SECRET_OF_MINE": "42"})
+    shared_home.ended("secretive")
+    assert b"SECRET_OF_MINE" not in shared_home.stdout("secretive")
 
 
-def test_queuectl_in_a_job_means_the_same_store(served: WorkerHome) -> None:
-    assert text(served, "echo $QUEUECTL_DB").strip() == str(served.path / "queue.db")
+def test_queuectl_in_a_job_means_the_same_store(shared_home: WorkerHome) -> None:
+    assert text(shared_home, "echo $QUEUECTL_DB").strip() == str(shared_home.path / "queue.db")
 
 
-@both_systems_served
-def test_a_job_runs_in_its_directory_and_pwd_says_so(served: WorkerHome, tmp_path: Path) -> None:
+@both_systems_shared
+def test_a_job_runs_in_its_directory_and_pwd_says_so(shared_home: WorkerHome, tmp_path: Path) -> None:
     place = tmp_path / "a place with blanks"
     place.mkdir()
-    assert text(served, "pwd; echo $PWD; pwd -P", cwd=str(place)) == f"{place}\n{place}\n{place}\n"
+    assert text(shared_home, "pwd; echo $PWD; pwd -P", cwd=str(place)) == f"{place}\n{place}\n{place}\n"
 
 
-def test_a_job_enqueued_on_the_command_line_runs_where_that_was(served: WorkerHome) -> None:
-    served.ok("enqueue", "--id", "here", "--command", "pwd")
-    served.ended("here")
-    assert served.stdout("here").decode() == f"{served.work}\n"
+def test_a_job_enqueued_on_the_command_line_runs_where_that_was(shared_home: WorkerHome) -> None:
+    shared_home.ok("enqueue", "--id", "here", "--command", "pwd")
+    shared_home.ended("here")
+    assert shared_home.stdout("here").decode() == f"{shared_home.work}\n"
 
 
-@both_systems_served
-def test_a_directory_made_anew_is_the_new_one(served: WorkerHome, tmp_path: Path) -> None:
+@both_systems_shared
+def test_a_directory_made_anew_is_the_new_one(shared_home: WorkerHome, tmp_path: Path) -> None:
     place = tmp_path / "remade"
     place.mkdir()
-    text(served, "touch first", cwd=str(place))
+    text(shared_home, "touch first", cwd=str(place))
     shutil.rmtree(place)
     place.mkdir()
-    text(served, "touch second", cwd=str(place))
+    text(shared_home, "touch second", cwd=str(place))
     assert os.listdir(place) == ["second"]
 
 
-@both_systems_served
-def test_a_directory_that_is_gone_is_missed_even_by_who_was_there(served: WorkerHome, tmp_path: Path) -> None:
+@both_systems_shared
+def test_a_directory_that_is_gone_is_missed_even_by_who_was_there(
+    shared_home: WorkerHome, tmp_path: Path
+) -> None:
     place = tmp_path / "removed"
     place.mkdir()
-    text(served, "true", cwd=str(place))
+    text(shared_home, "true", cwd=str(place))
     shutil.rmtree(place)
-    assert served.attempt(served.run("true", cwd=str(place)).id).outcome == kinds.SPAWN_ERROR
+    assert shared_home.attempt(shared_home.run("true", cwd=str(place)).id).outcome == kinds.SPAWN_ERROR
 
 
-@both_systems_served
-def test_a_link_is_followed_at_every_start(served: WorkerHome, tmp_path: Path) -> None:
+@both_systems_shared
+def test_a_link_is_followed_at_every_start(shared_home: WorkerHome, tmp_path: Path) -> None:
     link = tmp_path / "current"
     for release in ("one", "two"):
         (tmp_path / release).mkdir()
         link.unlink(missing_ok=True)
         link.symlink_to(tmp_path / release)
-        text(served, "touch here", cwd=str(link))
+        text(shared_home, "touch here", cwd=str(link))
         assert (tmp_path / release / "here").exists()
 
 
-@both_systems_served
-def test_an_idle_worker_keeps_no_directory_busy(served: WorkerHome, tmp_path: Path) -> None:
-    text(served, "true", cwd=str(tmp_path))
-    at = Path(f"/proc/{served.worker().pid}/cwd")
+@both_systems_shared
+def test_an_idle_worker_keeps_no_directory_busy(shared_home: WorkerHome, tmp_path: Path) -> None:
+    text(shared_home, "true", cwd=str(tmp_path))
+    at = Path(f"/proc/{shared_home.worker().pid}/cwd")
     wait_until(lambda: os.readlink(at) != str(tmp_path), what="the worker to leave the directory")
 
 
-@both_systems_served
-def test_standard_input_is_at_its_end(served: WorkerHome) -> None:
-    assert text(served, "cat; read x || echo end") == "end\n"
+@both_systems_shared
+def test_standard_input_is_at_its_end(shared_home: WorkerHome) -> None:
+    assert text(shared_home, "cat; read x || echo end") == "end\n"
 
 
-@both_systems_served
-def test_only_the_three_standard_descriptors_are_open(served: WorkerHome) -> None:
+@both_systems_shared
+def test_only_the_three_standard_descriptors_are_open(shared_home: WorkerHome) -> None:
     # The fourth is that of ls itself, for the listing.
-    assert text(served, "ls /proc/self/fd").split() == ["0", "1", "2", "3"]
+    assert text(shared_home, "ls /proc/self/fd").split() == ["0", "1", "2", "3"]
 
 
 @both_systems
@@ -136,9 +138,9 @@ def test_a_worker_without_standard_descriptors_serves_as_well(home: WorkerHome) 
     assert home.stderr(job.id) == b"err\n"
 
 
-@both_systems_served
-def test_a_reader_that_stops_ends_its_writer(served: WorkerHome) -> None:
-    assert text(served, "yes | head -1", timeout=20) == "y\n"
+@both_systems_shared
+def test_a_reader_that_stops_ends_its_writer(shared_home: WorkerHome) -> None:
+    assert text(shared_home, "yes | head -1", timeout=20) == "y\n"
 
 
 def _ignored(status: str) -> set[int]:
@@ -168,11 +170,11 @@ def test_no_signal_is_ignored_or_blocked(home: WorkerHome) -> None:
     assert process.wait(20) == 0
 
 
-@both_systems_served
-def test_a_job_leads_a_process_group_of_its_own(served: WorkerHome) -> None:
-    pid, group = text(served, "echo $$; ps -o pgid= -p $$ || cut -d' ' -f5 /proc/$$/stat").split()
+@both_systems_shared
+def test_a_job_leads_a_process_group_of_its_own(shared_home: WorkerHome) -> None:
+    pid, group = text(shared_home, "echo $$; ps -o pgid= -p $$ || cut -d' ' -f5 /proc/$$/stat").split()
     assert pid == group
-    assert int(group) != os.getpgid(served.worker().pid)
+    assert int(group) != os.getpgid(shared_home.worker().pid)
 
 
 @pytest.mark.parametrize("mask", [0o027])

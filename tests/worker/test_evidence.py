@@ -64,11 +64,11 @@ def test_where_nothing_is_counted_nothing_is_said(counter: Path) -> None:
     assert death(kernel, signal=9) == "killed by SIGKILL"
 
 
-def test_the_path_in_which_a_command_was_not_found_is_kept(served: WorkerHome) -> None:
-    job = served.run("no-such-program", env={"PATH": "/nowhere/bin:/nowhere"})
+def test_the_path_in_which_a_command_was_not_found_is_kept(shared_home: WorkerHome) -> None:
+    job = shared_home.run("no-such-program", env={"PATH": "/nowhere/bin:/nowhere"})
     assert str(job.last_error).endswith("not found (PATH=/nowhere/bin:/nowhere)")
-    assert "PATH=" not in str(served.run("./no-such-program").last_error)
-    assert "PATH=" not in str(served.run("exit 127").last_error)
+    assert "PATH=" not in str(shared_home.run("./no-such-program").last_error)
+    assert "PATH=" not in str(shared_home.run("exit 127").last_error)
 
 
 def test_a_path_that_is_no_text_can_be_stored(counter: Path, monkeypatch: pytest.MonkeyPatch) -> None:

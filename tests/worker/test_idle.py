@@ -48,31 +48,33 @@ def test_an_idle_worker_uses_no_processor(home: WorkerHome) -> None:
 
 
 @pytest.fixture(scope="module")
-def rung(served: WorkerHome) -> WorkerHome:
+def patient_home(shared_home: WorkerHome) -> WorkerHome:
     """Its worker looks for work once in an hour: only the doorbell, or the job's time, can be the reason."""
-    served.config(poll_interval="1h")
-    served.run("true")
-    return served
+    shared_home.config(poll_interval="1h")
+    shared_home.run("true")
+    return shared_home
 
 
-def test_a_job_on_an_idle_queue_starts_when_the_worker_is_rung(rung: WorkerHome) -> None:
+def test_a_job_on_an_idle_queue_starts_when_the_worker_is_rung(patient_home: WorkerHome) -> None:
     for _ in range(10):
-        rung.run("true")
-    rung.ok("enqueue", "--id", "rung", "--command", "true")
-    assert rung.ended("rung").state == states.COMPLETED
+        patient_home.run("true")
+    patient_home.ok("enqueue", "--id", "rung", "--command", "true")
+    assert patient_home.ended("rung").state == states.COMPLETED
 
 
-def test_a_job_starts_when_its_time_has_come(rung: WorkerHome) -> None:
-    id = rung.enqueue("true", delay="700ms")
-    job = rung.ended(id)
+def test_a_job_starts_when_its_time_has_come(patient_home: WorkerHome) -> None:
+    id = patient_home.enqueue("true", delay="700ms")
+    job = patient_home.ended(id)
     assert job.started_at is not None
     assert job.started_at >= job.run_at
 
 
-def test_a_retry_starts_when_its_time_has_come(rung: WorkerHome) -> None:
-    job = rung.run("test $QUEUECTL_ATTEMPT = 2", max_retries=1, retry_delay="500ms", backoff_strategy="fixed")
+def test_a_retry_starts_when_its_time_has_come(patient_home: WorkerHome) -> None:
+    job = patient_home.run(
+        "test $QUEUECTL_ATTEMPT = 2", max_retries=1, retry_delay="500ms", backoff_strategy="fixed"
+    )
     assert job.state == states.COMPLETED
-    first, second = rung.attempts(job.id)
+    first, second = patient_home.attempts(job.id)
     assert second.started_at is not None
     assert second.started_at - first.finished_at >= 500
 

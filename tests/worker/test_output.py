@@ -17,22 +17,22 @@ from tests.support.processes import alive, descriptors, kill, resident_kb
 from tests.support.worker_home import WorkerHome
 
 
-def test_both_streams_are_kept_apart(served: WorkerHome) -> None:
-    job = served.run("echo out; echo err >&2")
-    assert served.stdout(job.id) == b"out\n"
-    assert served.stderr(job.id) == b"err\n"
-    assert served.attempt(job.id).output_bytes == 8
+def test_both_streams_are_kept_apart(shared_home: WorkerHome) -> None:
+    job = shared_home.run("echo out; echo err >&2")
+    assert shared_home.stdout(job.id) == b"out\n"
+    assert shared_home.stderr(job.id) == b"err\n"
+    assert shared_home.attempt(job.id).output_bytes == 8
 
 
-def test_pieces_come_in_order_with_their_times(served: WorkerHome) -> None:
+def test_pieces_come_in_order_with_their_times(shared_home: WorkerHome) -> None:
     step = "while ! test -e seen$n; do sleep 0.01; done; n=$((n + 1))"
-    id = served.enqueue(f"n=1; echo 1; {step}; echo 2 >&2; {step}; echo 3; {step}; echo 4 >&2")
-    job = served.running(id)
+    id = shared_home.enqueue(f"n=1; echo 1; {step}; echo 2 >&2; {step}; echo 3; {step}; echo 4 >&2")
+    job = shared_home.running(id)
     for n in range(1, 4):
-        wait_until(lambda n=n: len(served.live(job).split()) == n, what="the next piece")  # type: ignore[misc]
-        (served.work / f"seen{n}").touch()
-    served.ended(id)
-    chunks = served.chunks(id)
+        wait_until(lambda n=n: len(shared_home.live(job).split()) == n, what="the next piece")  # type: ignore[misc]
+        (shared_home.work / f"seen{n}").touch()
+    shared_home.ended(id)
+    chunks = shared_home.chunks(id)
     assert [(c.stream, c.data) for c in chunks] == [
         (STDOUT, b"1\n"),
         (STDERR, b"2\n"),
@@ -43,54 +43,54 @@ def test_pieces_come_in_order_with_their_times(served: WorkerHome) -> None:
     assert times == sorted(times)
 
 
-def test_a_silent_command_has_no_output(served: WorkerHome) -> None:
-    attempt = served.attempt(served.run("true").id)
+def test_a_silent_command_has_no_output(shared_home: WorkerHome) -> None:
+    attempt = shared_home.attempt(shared_home.run("true").id)
     assert (attempt.output, attempt.log, attempt.output_bytes, attempt.output_dropped) == (None, None, 0, 0)
 
 
-def test_bytes_that_are_no_text_are_kept(served: WorkerHome) -> None:
-    job = served.run("printf '\\377\\376\\000\\033[31m\\200ok'; printf '\\303\\050' >&2")
-    assert served.stdout(job.id) == b"\xff\xfe\0\x1b[31m\x80ok"
-    assert served.stderr(job.id) == b"\xc3("
+def test_bytes_that_are_no_text_are_kept(shared_home: WorkerHome) -> None:
+    job = shared_home.run("printf '\\377\\376\\000\\033[31m\\200ok'; printf '\\303\\050' >&2")
+    assert shared_home.stdout(job.id) == b"\xff\xfe\0\x1b[31m\x80ok"
+    assert shared_home.stderr(job.id) == b"\xc3("
 
 
-def test_progress_bars_and_a_missing_last_newline_are_kept(served: WorkerHome) -> None:
-    job = served.run("printf '10%%\\r50%%\\r100%%'")
-    assert served.stdout(job.id) == b"10%\r50%\r100%"
+def test_progress_bars_and_a_missing_last_newline_are_kept(shared_home: WorkerHome) -> None:
+    job = shared_home.run("printf '10%%\\r50%%\\r100%%'")
+    assert shared_home.stdout(job.id) == b"10%\r50%\r100%"
 
 
-def test_output_that_fills_the_pipe_is_read_to_the_last_byte(served: WorkerHome) -> None:
-    job = served.run("head -c 1000000 /dev/zero | tr '\\0' x; printf END")
-    assert served.stdout(job.id) == b"x" * 1_000_000 + b"END"
-    assert served.attempt(job.id).output_bytes == 1_000_003
+def test_output_that_fills_the_pipe_is_read_to_the_last_byte(shared_home: WorkerHome) -> None:
+    job = shared_home.run("head -c 1000000 /dev/zero | tr '\\0' x; printf END")
+    assert shared_home.stdout(job.id) == b"x" * 1_000_000 + b"END"
+    assert shared_home.attempt(job.id).output_bytes == 1_000_003
 
 
-def test_long_output_goes_to_a_private_file(served: WorkerHome) -> None:
-    job = served.run("yes | head -c 40000")
-    attempt = served.attempt(job.id)
+def test_long_output_goes_to_a_private_file(shared_home: WorkerHome) -> None:
+    job = shared_home.run("yes | head -c 40000")
+    attempt = shared_home.attempt(job.id)
     assert attempt.output is None
     assert attempt.log is not None
-    path = Path(served.logs_dir, attempt.log)
+    path = Path(shared_home.logs_dir, attempt.log)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     for directory in (path.parent, path.parent.parent):
         assert stat.S_IMODE(directory.stat().st_mode) == 0o700
-    assert served.stdout(job.id) == b"y\n" * 20_000
+    assert shared_home.stdout(job.id) == b"y\n" * 20_000
 
 
-def test_short_output_leaves_no_file(served: WorkerHome) -> None:
-    job = served.run("echo slow; sleep 0.4")  # long enough to be shown while it ran
-    assert served.attempt(job.id).log is None
-    assert served.stdout(job.id) == b"slow\n"
-    assert not Path(served.logs_dir, f"{job.seq % 256:02x}", f"{job.seq}-1.log").exists()
+def test_short_output_leaves_no_file(shared_home: WorkerHome) -> None:
+    job = shared_home.run("echo slow; sleep 0.4")  # long enough to be shown while it ran
+    assert shared_home.attempt(job.id).log is None
+    assert shared_home.stdout(job.id) == b"slow\n"
+    assert not Path(shared_home.logs_dir, f"{job.seq % 256:02x}", f"{job.seq}-1.log").exists()
 
 
-def test_output_of_a_running_command_can_be_seen(served: WorkerHome) -> None:
-    id = served.enqueue("echo early; while ! test -e go; do sleep 0.02; done; echo late; rm go")
-    job = served.running(id)
-    assert served.live(job) == b"early\n"
-    (served.work / "go").touch()
-    assert served.ended(id).state == states.COMPLETED
-    assert served.stdout(id) == b"early\nlate\n"
+def test_output_of_a_running_command_can_be_seen(shared_home: WorkerHome) -> None:
+    id = shared_home.enqueue("echo early; while ! test -e go; do sleep 0.02; done; echo late; rm go")
+    job = shared_home.running(id)
+    assert shared_home.live(job) == b"early\n"
+    (shared_home.work / "go").touch()
+    assert shared_home.ended(id).state == states.COMPLETED
+    assert shared_home.stdout(id) == b"early\nlate\n"
 
 
 def test_a_flood_keeps_its_head_and_its_tail(home: WorkerHome) -> None:
@@ -150,23 +150,23 @@ def test_many_tiny_writes_do_not_grow_the_worker_or_its_files(home: WorkerHome) 
     assert home.stdout(job.id) == b"x" * 3000
 
 
-def test_a_command_that_closes_its_output_runs_on(served: WorkerHome) -> None:
-    job = served.run("echo last words; exec >&- 2>&-; sleep 0.3; exit 4")
-    assert (job.exit_code, served.stdout(job.id)) == (4, b"last words\n")
+def test_a_command_that_closes_its_output_runs_on(shared_home: WorkerHome) -> None:
+    job = shared_home.run("echo last words; exec >&- 2>&-; sleep 0.3; exit 4")
+    assert (job.exit_code, shared_home.stdout(job.id)) == (4, b"last words\n")
 
 
-def test_a_process_left_behind_with_the_pipe_is_not_waited_for(served: WorkerHome) -> None:
-    job = served.run("sleep 300 & echo $!")
+def test_a_process_left_behind_with_the_pipe_is_not_waited_for(shared_home: WorkerHome) -> None:
+    job = shared_home.run("sleep 300 & echo $!")
     assert job.state == states.COMPLETED
-    left = int(served.stdout(job.id))
+    left = int(shared_home.stdout(job.id))
     assert alive(left)  # its command ended by itself, so it may stay
     kill(left)
 
 
-def test_a_process_left_behind_that_keeps_writing_is_not_waited_for(served: WorkerHome) -> None:
-    job = served.run("yes & echo $! >&2")
+def test_a_process_left_behind_that_keeps_writing_is_not_waited_for(shared_home: WorkerHome) -> None:
+    job = shared_home.run("yes & echo $! >&2")
     assert job.state == states.COMPLETED
-    left = int(served.stderr(job.id))
+    left = int(shared_home.stderr(job.id))
     kill(left)
     wait_until(lambda: not alive(left))
 

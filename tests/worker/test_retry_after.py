@@ -46,34 +46,34 @@ def files(home: WorkerHome) -> list[str]:
     return [path.name for directory in directories(home) for path in directory.iterdir()]
 
 
-def test_the_next_retry_is_when_the_command_wants_it(served: WorkerHome) -> None:
-    tried(served, 'echo 1h > "$QUEUECTL_RETRY_AFTER"; exit 75', "later")
-    assert waits(served, "later") == HOUR
-    attempt = served.attempt("later")
+def test_the_next_retry_is_when_the_command_wants_it(shared_home: WorkerHome) -> None:
+    tried(shared_home, 'echo 1h > "$QUEUECTL_RETRY_AFTER"; exit 75', "later")
+    assert waits(shared_home, "later") == HOUR
+    attempt = shared_home.attempt("later")
     assert (attempt.outcome, attempt.exit_code, attempt.error) == (kinds.FAILED, 75, "exit code 75")
-    assert served.job("later").attempts == 1
-    assert files(served) == []
+    assert shared_home.job("later").attempts == 1
+    assert files(shared_home) == []
 
 
-def test_a_time_can_be_given_too(served: WorkerHome) -> None:
-    tried(served, 'date -u -d "+2 hours" +%FT%TZ > $QUEUECTL_RETRY_AFTER; exit 75', "dated")
-    assert waits(served, "dated") == pytest.approx(2 * HOUR, abs=60_000)
+def test_a_time_can_be_given_too(shared_home: WorkerHome) -> None:
+    tried(shared_home, 'date -u -d "+2 hours" +%FT%TZ > $QUEUECTL_RETRY_AFTER; exit 75', "dated")
+    assert waits(shared_home, "dated") == pytest.approx(2 * HOUR, abs=60_000)
 
 
-def test_without_a_file_the_backoff_decides(served: WorkerHome) -> None:
-    tried(served, "exit 75", "plain", retry_delay="30m", backoff_strategy="fixed")
-    assert waits(served, "plain") == HOUR // 2
+def test_without_a_file_the_backoff_decides(shared_home: WorkerHome) -> None:
+    tried(shared_home, "exit 75", "plain", retry_delay="30m", backoff_strategy="fixed")
+    assert waits(shared_home, "plain") == HOUR // 2
 
 
-def test_with_another_code_the_backoff_decides(served: WorkerHome) -> None:
+def test_with_another_code_the_backoff_decides(shared_home: WorkerHome) -> None:
     tried(
-        served,
+        shared_home,
         "echo 1h > $QUEUECTL_RETRY_AFTER; exit 74",
         "other",
         retry_delay="30m",
         backoff_strategy="fixed",
     )
-    assert waits(served, "other") == HOUR // 2
+    assert waits(shared_home, "other") == HOUR // 2
 
 
 @pytest.mark.parametrize(
@@ -86,42 +86,42 @@ def test_with_another_code_the_backoff_decides(served: WorkerHome) -> None:
     ],
 )
 def test_what_cannot_be_understood_is_told_and_ignored(
-    served: WorkerHome, id: str, line: str, told: str
+    shared_home: WorkerHome, id: str, line: str, told: str
 ) -> None:
-    tried(served, f"{line}; exit 75", id, retry_delay="30m", backoff_strategy="fixed")
-    assert waits(served, id) == HOUR // 2
-    error = served.job(id).last_error
+    tried(shared_home, f"{line}; exit 75", id, retry_delay="30m", backoff_strategy="fixed")
+    assert waits(shared_home, id) == HOUR // 2
+    error = shared_home.job(id).last_error
     assert error is not None
     assert error.startswith(f"exit code 75 ({told}")
 
 
-def test_it_runs_again_at_once_if_it_wants_to(served: WorkerHome) -> None:
+def test_it_runs_again_at_once_if_it_wants_to(shared_home: WorkerHome) -> None:
     line = 'test $QUEUECTL_ATTEMPT = 2 && exit 0; echo 0 > "$QUEUECTL_RETRY_AFTER"; exit 75'
-    served.enqueue(line, id="again", max_retries=1, retry_delay="1h", backoff_strategy="fixed")
-    assert served.ended("again").state == states.COMPLETED
+    shared_home.enqueue(line, id="again", max_retries=1, retry_delay="1h", backoff_strategy="fixed")
+    assert shared_home.ended("again").state == states.COMPLETED
 
 
-def test_each_attempt_has_a_file_of_its_own_that_we_do_not_make(served: WorkerHome) -> None:
+def test_each_attempt_has_a_file_of_its_own_that_we_do_not_make(shared_home: WorkerHome) -> None:
     line = 'test -e "$QUEUECTL_RETRY_AFTER" && exit 9; echo "$QUEUECTL_RETRY_AFTER"; exit 1'
-    served.enqueue(line, id="named", max_retries=1, retry_delay=0, backoff_strategy="fixed")
-    served.ended("named")
-    first, second = (_printed(attempt) for attempt in served.attempts("named"))
+    shared_home.enqueue(line, id="named", max_retries=1, retry_delay=0, backoff_strategy="fixed")
+    shared_home.ended("named")
+    first, second = (_printed(attempt) for attempt in shared_home.attempts("named"))
     assert first.name != second.name
     assert not first.exists()
-    (directory,) = directories(served)
+    (directory,) = directories(shared_home)
     assert first.parent == second.parent == directory
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
 
 
-def test_codes_that_are_not_to_be_retried_go_first(served: WorkerHome) -> None:
-    job = served.run("echo 1h > $QUEUECTL_RETRY_AFTER; exit 75", max_retries=3, no_retry_on="75")
+def test_codes_that_are_not_to_be_retried_go_first(shared_home: WorkerHome) -> None:
+    job = shared_home.run("echo 1h > $QUEUECTL_RETRY_AFTER; exit 75", max_retries=3, no_retry_on="75")
     assert job.state == states.DEAD
     assert job.last_error == "exit code 75 (exit code 75 is not to be retried)"
 
 
-def test_ok_codes_are_successes_and_kept(served: WorkerHome) -> None:
-    job = served.run("exit 3", ok_codes="3")
-    attempt = served.attempt(job.id)
+def test_ok_codes_are_successes_and_kept(shared_home: WorkerHome) -> None:
+    job = shared_home.run("exit 3", ok_codes="3")
+    attempt = shared_home.attempt(job.id)
     assert (job.state, job.exit_code, job.last_error) == (states.COMPLETED, 3, None)
     assert (attempt.outcome, attempt.exit_code, attempt.error) == (kinds.SUCCEEDED, 3, None)
 

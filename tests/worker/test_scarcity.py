@@ -13,7 +13,7 @@ from queuectl.core import states
 from queuectl.testing import wait_until
 from queuectl.worker.expendable import Expendable
 from tests.support.processes import cpu_seconds, elapsed
-from tests.support.systems import both_systems_served
+from tests.support.systems import both_systems_shared
 from tests.support.worker_home import WorkerHome
 from tests.worker.own_cgroup import own_cgroup
 
@@ -38,14 +38,14 @@ def score(pid: int | str) -> int:
     return int(Path(f"/proc/{pid}/oom_score_adj").read_text())
 
 
-@both_systems_served
-def test_commands_are_killed_before_their_worker(served: WorkerHome) -> None:
-    job = served.run(
+@both_systems_shared
+def test_commands_are_killed_before_their_worker(shared_home: WorkerHome) -> None:
+    job = shared_home.run(
         "cat /proc/self/oom_score_adj; sh -c 'sh -c \"cat /proc/self/oom_score_adj; true\"; true'"
     )
-    own = score(served.worker().pid)
+    own = score(shared_home.worker().pid)
     assert own == score("self")
-    assert [int(line) for line in served.stdout(job.id).split()] == [min(own + 500, 1000)] * 2
+    assert [int(line) for line in shared_home.stdout(job.id).split()] == [min(own + 500, 1000)] * 2
 
 
 def test_without_such_a_file_commands_start_all_the_same(tmp_path: Path) -> None:

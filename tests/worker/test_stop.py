@@ -395,6 +395,7 @@ def test_scale_goes_up_and_down(home: WorkerHome) -> None:
     wait_until(lambda: not home.supervisors())
 
 
+@pytest.mark.proof
 def test_a_worker_that_cannot_report_waits_for_the_store_without_spinning(home: WorkerHome) -> None:
     process = home.serve()
     id = home.enqueue(UNTIL_GO)
@@ -418,7 +419,7 @@ def stay(home: WorkerHome, count: int) -> bool:
     return len(home.registered()) == count == sum(int(str(card["wanted"])) for card in cards)
 
 
-def test_a_worker_that_has_to_be_killed_in_a_restart_gets_no_heir(home: WorkerHome) -> None:
+def test_a_worker_that_has_to_be_killed_in_a_restart_gets_no_successor(home: WorkerHome) -> None:
     """Its supervisor takes the kill for a crash, and starts another."""
     home.start()
     hung = home.worker()
@@ -431,7 +432,7 @@ def test_a_worker_that_has_to_be_killed_in_a_restart_gets_no_heir(home: WorkerHo
 
 
 @pytest.mark.parametrize("which", [pytest.param("asked", marks=pytest.mark.long), "other"])
-def test_a_worker_that_crashes_during_a_restart_gets_no_heir(home: WorkerHome, which: str) -> None:
+def test_a_worker_that_crashes_during_a_restart_gets_no_successor(home: WorkerHome, which: str) -> None:
     """The one that was asked to end, or the one whose turn comes later."""
     restart, held, before = half_way(home)
     asked = {worker.id: worker.control == "drain" for worker in home.registered() if worker.id in before}
