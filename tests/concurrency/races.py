@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -177,13 +176,12 @@ def verdict_on(job: Job, kind: str) -> Report:
     return decide(job, outcome, PATIENT, now=now())
 
 
-def somebody(go: Callable[[], object], place: Place, name: str, seed: int, seconds: float) -> Account:
-    """Act until the time is over; then hand in nothing more: what is held is left to the rescue."""
+def somebody(go: Callable[[], object], place: Place, name: str, seed: int, actions: int) -> Account:
+    """Act so often; then hand in nothing more: what is held is left to the rescue."""
     one = Somebody(place, name, seed)
     one.begin()
     go()
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    for _ in range(actions):
         one.act()
     one.store.close()
     return one.account

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 import pytest
-from tests.concurrency.crew import run_together
 from tests.concurrency.roles import EVERYTHING, bulk_enqueuer, creator, enqueuer_of_one
 from tests.support.engines import Place
+from tests.support.together import run_together
 
 
 @pytest.mark.parametrize("skip", [False, True])
@@ -20,7 +20,7 @@ def test_of_many_that_enqueue_one_id_exactly_one_succeeds(place: Place, skip: bo
     store.close()
 
 
-@pytest.mark.parametrize("attempt", range(3))
+@pytest.mark.parametrize("attempt", [1, *(pytest.param(n, marks=pytest.mark.long) for n in range(2, 10))])
 def test_a_new_database_can_be_made_by_many_at_once(place: Place, attempt: int) -> None:
     names = run_together([(creator, (place, f"p{n}")) for n in range(10)])
     store = place.open()
@@ -30,10 +30,11 @@ def test_a_new_database_can_be_made_by_many_at_once(place: Place, attempt: int) 
     store.close()
 
 
-def test_jobs_without_ids_never_meet(place: Place) -> None:
-    made = run_together([(bulk_enqueuer, (place, 3_000)) for _ in range(4)])
+@pytest.mark.parametrize("each", [1_000, pytest.param(10_000, marks=pytest.mark.long)])
+def test_jobs_without_ids_never_meet(place: Place, each: int) -> None:
+    made = run_together([(bulk_enqueuer, (place, each)) for _ in range(4)])
     everyone = [id for ids in made for id in ids]
-    assert len(set(everyone)) == 12_000
+    assert len(set(everyone)) == 4 * each
     store = place.open()
-    assert store.count(EVERYTHING) == 12_000
+    assert store.count(EVERYTHING) == 4 * each
     store.close()

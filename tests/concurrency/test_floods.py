@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.concurrency.crew import run_together
 from tests.concurrency.floods import enqueuers_of_one, looked_at
 from tests.concurrency.roles import EVERYTHING
 from tests.support.engines import Place
 from tests.support.jobs import NOW, add, claim, claim_one, described, finish, new_job, register, report
+from tests.support.together import run_together
 
 from queuectl.core import states
 from queuectl.errors import InvalidInput

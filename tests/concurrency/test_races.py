@@ -6,11 +6,11 @@ from collections import Counter, defaultdict
 from typing import Any
 
 import pytest
-from tests.concurrency.crew import run_together
 from tests.concurrency.races import Account, rescue_all, somebody
 from tests.concurrency.roles import EVERYTHING
 from tests.crash.checker import CONTRADICTIONS
 from tests.support.engines import Place
+from tests.support.together import run_together
 
 from queuectl.core import outcome as kinds
 from queuectl.core import states
@@ -18,11 +18,11 @@ from queuectl.core import states
 PROCESSES = 4
 
 
-@pytest.mark.parametrize("seconds", [1.5, pytest.param(15, marks=pytest.mark.proof)])
-def test_whoever_is_first_wins_and_the_others_change_nothing(place: Place, seconds: float) -> None:
+@pytest.mark.parametrize("actions", [200, pytest.param(4_000, marks=pytest.mark.proof)])
+def test_whoever_is_first_wins_and_the_others_change_nothing(place: Place, actions: int) -> None:
     store: Any = place.open()
-    crew = [(somebody, (place, f"w{number}", number, seconds)) for number in range(PROCESSES)]
-    accounts: list[Account] = [*run_together(crew), rescue_all(store)]
+    everybody = [(somebody, (place, f"w{number}", number, actions)) for number in range(PROCESSES)]
+    accounts: list[Account] = [*run_together(everybody), rescue_all(store)]
     check_promises(accounts)
     check_rows(store, accounts)
     done: Counter[str] = Counter()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.concurrency.crew import run_together
 from tests.concurrency.leaders import leader
 from tests.conformance.test_schedules import job_ids, put, schedule
 from tests.support.engines import Place
 from tests.support.jobs import NOW
+from tests.support.together import run_together
 
 SECONDS = 60
 

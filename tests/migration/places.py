@@ -70,7 +70,7 @@ def future(directory: Path, *scripts: str) -> str:
 
 
 def ask(file: Path, sql: str) -> list[tuple[object, ...]]:
-    """What a stranger with another library reads; only while nobody of ours has the file open."""
+    """What another program with another library reads; only while nobody of ours has the file open."""
     with sqlite3.connect(file) as connection:
         rows = connection.execute(sql).fetchall()
     connection.close()

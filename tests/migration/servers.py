@@ -44,7 +44,7 @@ def migrate(url: str, latest: int, directory: str) -> None:
 
 
 def migrator(go: Callable[[], object], url: str, latest: int, directory: str) -> None:
-    """Bring it forward at the same moment as others; a role of `tests.concurrency.crew`."""
+    """Bring it forward at the same moment as others; a role of `tests.support.together`."""
     go()
     migrate(url, latest, directory)
 

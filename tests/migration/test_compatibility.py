@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.migration import places, servers
-from tests.support.engines import ENGINES, Place, fresh_store
+from tests.support.engines import ENGINES, Place, engines, fresh_store
 from tests.support.jobs import add, claim, finish, register, report, some_worker, state_of
 from tests.support.sql import ask
 
@@ -20,7 +20,7 @@ from queuectl.store.compatibility import OLDEST
 from queuectl.store.migrate import LATEST
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=engines(long=["mysql"]))
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     """A store of this version with a few jobs."""
     with fresh_store(request.param) as url:
@@ -88,11 +88,11 @@ def test_a_declaration_for_another_version_counts_for_nothing(place: Place) -> N
 def test_the_doctor_notes_it_and_whole_tables_are_not_moved(place: Place) -> None:
     """Columns that a program does not know would be lost on the way."""
     become_newer(place, oldest=LATEST)
-    patient = look_at(place.location())
+    doctor = look_at(place.location())
     try:
-        found = [f for f in patient.examine(now=lambda: 0) if "is newer than" in f.what]
+        found = [f for f in doctor.examine(now=lambda: 0) if "is newer than" in f.what]
     finally:
-        patient.close()
+        doctor.close()
     assert [finding.level for finding in found] == ["note"]
     store = place.open()
     try:

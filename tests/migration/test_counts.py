@@ -8,7 +8,7 @@ import pytest
 from tests.migration.places import ask, connect, first_job
 from tests.migration.places import migrate as migrate_file
 from tests.migration.servers import SHIPPED, migrate
-from tests.support.engines import ENGINES, Place, fresh_store
+from tests.support.engines import Place, engines, fresh_store
 from tests.support.sql import ask as ask_server
 
 from queuectl.store.tallies import totals, wrong
@@ -21,7 +21,7 @@ JOBS = {
 }
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", engines(long=["mysql"]))
 @pytest.mark.parametrize("version", [1, 2])
 def test_what_is_there_is_counted(tmp_path: Path, engine: str, version: int) -> None:
     statements = []

@@ -9,7 +9,6 @@ import stat
 from pathlib import Path
 
 import pytest
-from tests.concurrency.crew import run_together
 from tests.concurrency.roles import migrator
 from tests.migration.places import (
     SHIPPED,
@@ -24,6 +23,7 @@ from tests.migration.places import (
 )
 from tests.migration.shapes import shape_of_file
 from tests.support.jobs import claim, register
+from tests.support.together import run_together
 
 from queuectl.core.queue_rules import QUEUE_COLUMNS
 from queuectl.core.rows import ATTEMPT_COLUMNS, JOB_COLUMNS
@@ -78,7 +78,7 @@ def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
 
 def test_opening_again_changes_nothing(tmp_path: Path) -> None:
     old_database(tmp_path / "q.db")
-    assert len(ids(tmp_path / "q.db")) == 50  # the stranger also empties the write-ahead log
+    assert len(ids(tmp_path / "q.db")) == 50  # reading it so also empties the write-ahead log
     before = (tmp_path / "q.db").read_bytes()
     open_at(tmp_path / "q.db").close()
     open_at(tmp_path / "q.db", create=False).close()
@@ -112,14 +112,14 @@ def test_the_database_of_another_program_is_refused_without_a_trace(
     tmp_path: Path, mode: str, user_version: int, application_id: int
 ) -> None:
     file = tmp_path / "bookmarks.db"
-    stranger = sqlite3.connect(file)
-    stranger.execute(f"PRAGMA journal_mode = {mode}")
-    stranger.execute("CREATE TABLE jobs (title TEXT)")
-    stranger.execute("INSERT INTO jobs VALUES ('plumber')")
-    stranger.execute(f"PRAGMA user_version = {user_version}")
-    stranger.execute(f"PRAGMA application_id = {application_id}")
-    stranger.commit()
-    stranger.close()
+    other = sqlite3.connect(file)
+    other.execute(f"PRAGMA journal_mode = {mode}")
+    other.execute("CREATE TABLE jobs (title TEXT)")
+    other.execute("INSERT INTO jobs VALUES ('plumber')")
+    other.execute(f"PRAGMA user_version = {user_version}")
+    other.execute(f"PRAGMA application_id = {application_id}")
+    other.commit()
+    other.close()
     before = everything_in(tmp_path)
     for create in (True, False):
         with pytest.raises(StoreCorrupt, match="another program"):

@@ -10,16 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.concurrency.crew import run_together
 from tests.concurrency.roles import creator
 from tests.migration.forking import forks_with
 from tests.migration.places import first_job
 from tests.migration.servers import ROOT, SHIPPED, connect, future, migrate, migrate_alone, migrator
 from tests.migration.shapes import BYTEWISE, GENERATED, shape_of_file, shape_of_server
-from tests.support.engines import SERVERS, Place, fresh_store
+from tests.support.engines import SERVERS, Place, engines, fresh_store
 from tests.support.jobs import add, claim, register
 from tests.support.servers.urls import engine_of, split_schema
 from tests.support.sql import ask, tables
+from tests.support.together import run_together
 
 from queuectl.errors import SchemaTooNew, StoreCorrupt, StoreError
 from queuectl.store import migrate as sqlite_schema
@@ -34,7 +34,7 @@ NEW_COLUMN = "ALTER TABLE jobs ADD COLUMN colour VARCHAR(20);\nUPDATE jobs SET c
 NEW_TABLE = "CREATE TABLE shades (name VARCHAR(20));\n"
 
 
-@pytest.fixture(params=SERVERS)
+@pytest.fixture(params=engines(*SERVERS, long=["mysql"]))
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     """Somewhere on a server where nothing is yet."""
     with fresh_store(request.param) as url:
@@ -67,14 +67,20 @@ def old_queue(place: Place, jobs: int = 20) -> list[str]:
 class TestShape:
     """One schema, three times: only what an engine cannot do is different."""
 
-    @pytest.fixture
-    def file(self, tmp_path: Path) -> Path:
-        Place(str(tmp_path / "file")).open().close()
-        return tmp_path / "file" / "queue.db"
+    @pytest.fixture(scope="class")
+    @classmethod
+    def file(cls, tmp_path_factory: pytest.TempPathFactory) -> Path:
+        directory = tmp_path_factory.mktemp("file")
+        Place(str(directory)).open().close()
+        return directory / "queue.db"
 
-    @pytest.fixture(autouse=True)
-    def made(self, place: Place) -> None:
-        place.open().close()
+    @pytest.fixture(scope="class", params=engines(*SERVERS, long=["mysql"]))
+    @classmethod
+    def url(cls, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+        with fresh_store(request.param) as url:
+            assert url
+            Place(str(tmp_path_factory.mktemp("state")), url).open().close()
+            yield url
 
     def test_the_versions_are_numbered_alike(self) -> None:
         assert LATEST == sqlite_schema.LATEST
@@ -121,6 +127,8 @@ class TestShape:
             assert compared <= BYTEWISE
 
 
+@pytest.mark.server
+@pytest.mark.long
 def test_both_servers_have_the_same_room_for_numbers(tmp_path: Path) -> None:
     widths = []
     for engine in SERVERS:
@@ -201,10 +209,18 @@ class TestRefused:
         assert not (tmp_path / "state").exists()
 
 
+ON_SERVER = pytest.mark.server
+IN_LONG = [pytest.mark.server, pytest.mark.long]
 # PostgreSQL takes all steps in one transaction; MySQL commits each by itself, and may be cut off after any.
 POINTS = ["migrate.applied", "migrate.before_commit", "migrate.committed"]
 STEPS = ["migrate.step", "migrate.step@2", "migrate.step@3", "migrate.step@4"]
-KILLED = [("postgres", point) for point in POINTS] + [("mysql", point) for point in POINTS + STEPS]
+KILLED = [
+    *(pytest.param("postgres", point, marks=ON_SERVER) for point in POINTS),
+    *(
+        pytest.param("mysql", point, marks=ON_SERVER if point == "migrate.step@3" else IN_LONG)
+        for point in POINTS + STEPS
+    ),
+]
 
 
 class TestKilled:
@@ -217,6 +233,7 @@ class TestKilled:
     def test_while_it_is_made_the_next_one_completes_it(
         self, place: Place, url: str, tmp_path: Path, engine: str, failpoint: str
     ) -> None:
+        """Until it is as one that nobody has disturbed."""
         directory = future(tmp_path / "m", engine)
         assert migrate_alone(url, LATEST, directory, failpoint) == -signal.SIGKILL
         if failpoint != "migrate.committed":
@@ -225,14 +242,6 @@ class TestKilled:
         names = old_queue(place)
         assert tables(url) == OURS
         assert (versions(url), ids(url)) == ([(LATEST,)], names)
-
-    @pytest.mark.parametrize(("engine", "failpoint"), KILLED)
-    def test_what_a_kill_has_left_is_the_same_as_what_nobody_has_disturbed(
-        self, place: Place, url: str, tmp_path: Path, engine: str, failpoint: str
-    ) -> None:
-        directory = future(tmp_path / "m", engine)
-        assert migrate_alone(url, LATEST, directory, failpoint) == -signal.SIGKILL
-        place.open().close()
         with fresh_store(engine) as other:
             assert other
             Place(str(tmp_path / "other"), other).open().close()
@@ -241,18 +250,18 @@ class TestKilled:
     @pytest.mark.parametrize(
         ("engine", "failpoint", "left"),
         [
-            ("postgres", "migrate.applied", LATEST),
-            ("postgres", "migrate.applied@2", LATEST),
-            ("postgres", "migrate.before_commit", LATEST),
-            ("postgres", "migrate.committed", LATEST + 2),
-            ("mysql", "migrate.step", LATEST),
-            ("mysql", "migrate.step@2", LATEST),
-            ("mysql", "migrate.applied", LATEST),
-            ("mysql", "migrate.before_commit", LATEST),
-            ("mysql", "migrate.committed", LATEST + 1),
-            ("mysql", "migrate.step@3", LATEST + 1),
-            ("mysql", "migrate.before_commit@2", LATEST + 1),
-            ("mysql", "migrate.committed@2", LATEST + 2),
+            pytest.param("postgres", "migrate.applied", LATEST, marks=IN_LONG),
+            pytest.param("postgres", "migrate.applied@2", LATEST, marks=ON_SERVER),
+            pytest.param("postgres", "migrate.before_commit", LATEST, marks=IN_LONG),
+            pytest.param("postgres", "migrate.committed", LATEST + 2, marks=ON_SERVER),
+            pytest.param("mysql", "migrate.step", LATEST, marks=IN_LONG),
+            pytest.param("mysql", "migrate.step@2", LATEST, marks=ON_SERVER),
+            pytest.param("mysql", "migrate.applied", LATEST, marks=IN_LONG),
+            pytest.param("mysql", "migrate.before_commit", LATEST, marks=IN_LONG),
+            pytest.param("mysql", "migrate.committed", LATEST + 1, marks=IN_LONG),
+            pytest.param("mysql", "migrate.step@3", LATEST + 1, marks=IN_LONG),
+            pytest.param("mysql", "migrate.before_commit@2", LATEST + 1, marks=IN_LONG),
+            pytest.param("mysql", "migrate.committed@2", LATEST + 2, marks=IN_LONG),
         ],
     )
     def test_on_the_way_forward_it_keeps_every_job_and_can_be_done_again(

@@ -49,7 +49,7 @@ def old_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-class Town(Home):
+class MixedHome(Home):
     """One store, and programs of two versions."""
 
     def __init__(self, home: Path, url: str | None, old_program: Path) -> None:
@@ -98,9 +98,9 @@ class Town(Home):
 
 
 @pytest.fixture(params=ENGINES)
-def town(request: pytest.FixtureRequest, tmp_path: Path, old_program: Path) -> Iterator[Town]:
+def mixed(request: pytest.FixtureRequest, tmp_path: Path, old_program: Path) -> Iterator[MixedHome]:
     with fresh_store(request.param) as url:
-        home = Town(tmp_path / "home", url, old_program)
+        home = MixedHome(tmp_path / "home", url, old_program)
         home.ok("init", env=home.old)
         for setting in ("worker-heartbeat-interval=500ms", "worker-lease=4s", "poll-interval=200ms"):
             home.ok("config", "set", *setting.split("="), env=home.old)
@@ -122,49 +122,49 @@ def ended_once(queue: Queue, ids: Sequence[str]) -> set[str | None]:
     return {attempt.worker_id for job in jobs for attempt in queue.attempts(job)}
 
 
-def test_old_and_new_workers_share_one_queue_over_a_migration(town: Town) -> None:
-    assert (town.version(), LATEST) == (4, 5)
-    one = town.worker("one", "--queue", "default,stale", "--concurrency", "2", env=town.old)
-    two = town.worker("two", "--queue", "default,stale", "--concurrency", "2", env=town.old)
-    before = town.enqueue_many("before", 200, env=town.old)
-    town.ok("init")  # the new program migrates while they run
-    assert town.version() == LATEST
-    new = town.worker("new", "--queue", "default,fresh", "--concurrency", "2")
-    after = town.enqueue_many("after", 600)
-    with town.queue() as queue:
+def test_old_and_new_workers_share_one_queue_over_a_migration(mixed: MixedHome) -> None:
+    assert (mixed.version(), LATEST) == (4, 5)
+    one = mixed.worker("one", "--queue", "default,stale", "--concurrency", "2", env=mixed.old)
+    two = mixed.worker("two", "--queue", "default,stale", "--concurrency", "2", env=mixed.old)
+    before = mixed.enqueue_many("before", 200, env=mixed.old)
+    mixed.ok("init")  # the new program migrates while they run
+    assert mixed.version() == LATEST
+    new = mixed.worker("new", "--queue", "default,fresh", "--concurrency", "2")
+    after = mixed.enqueue_many("after", 600)
+    with mixed.queue() as queue:
         ran = ended_once(queue, before + after)
         pids = {int(str(id).split("-")[-2]) for id in ran}
         assert new.pid in pids
         assert {one.pid, two.pid} & pids
-        _rescued_by_the_old(town, queue, new)
-        _rescued_by_the_new(town, queue, [one, two])
+        _rescued_by_the_old(mixed, queue, new)
+        _rescued_by_the_new(mixed, queue, [one, two])
         stopped_with_its_jobs_done = [process.wait(30) for process in (one, two)]
     assert sorted(stopped_with_its_jobs_done) == [-signal.SIGKILL, 0]
-    assert [line for name in ("one", "two", "new", "newer") for line in complaints(town.log(name))] == []
+    assert [line for name in ("one", "two", "new", "newer") for line in complaints(mixed.log(name))] == []
 
 
-def _hanging(town: Town, queue: Queue, id: str, name: str) -> Job:
+def _hanging(mixed: MixedHome, queue: Queue, id: str, name: str) -> Job:
     """A job in the middle of its first run."""
-    queue.enqueue(HANGS, id=id, queue=name, cwd=str(town.work))
-    wait_until((town.work / id).exists, what=f"{id} to run")
+    queue.enqueue(HANGS, id=id, queue=name, cwd=str(mixed.work))
+    wait_until((mixed.work / id).exists, what=f"{id} to run")
     return queue.get(id)
 
 
-def _rescued_by_the_old(town: Town, queue: Queue, new: subprocess.Popen[bytes]) -> None:
+def _rescued_by_the_old(mixed: MixedHome, queue: Queue, new: subprocess.Popen[bytes]) -> None:
     """Only old workers are left when the new one is killed."""
-    _hanging(town, queue, "orphan-of-the-new", "fresh")
+    _hanging(mixed, queue, "orphan-of-the-new", "fresh")
     new.kill()
     new.wait()
     wait_until(lambda: queue.get("orphan-of-the-new").state == states.PENDING, what="the old to free it")
     assert queue.get("orphan-of-the-new").lost == 1
 
 
-def _rescued_by_the_new(town: Town, queue: Queue, old: list[subprocess.Popen[bytes]]) -> None:
+def _rescued_by_the_new(mixed: MixedHome, queue: Queue, old: list[subprocess.Popen[bytes]]) -> None:
     """One old worker is stopped with a drain, the other is killed with a job."""
-    job = _hanging(town, queue, "orphan-of-the-old", "stale")
+    job = _hanging(mixed, queue, "orphan-of-the-old", "stale")
     holder = next(process for process in old if f"-{process.pid}-" in str(job.worker_id))
     other = next(process for process in old if process is not holder)
-    town.worker("newer")
+    mixed.worker("newer")
     other.terminate()
     assert other.wait(30) == 0
     os.kill(holder.pid, signal.SIGKILL)
@@ -173,25 +173,25 @@ def _rescued_by_the_new(town: Town, queue: Queue, old: list[subprocess.Popen[byt
         assert (queue.get(id).state, queue.get(id).lost) == (states.COMPLETED, 1)
 
 
-def test_a_drain_of_the_old_after_the_migration_lets_its_job_finish(town: Town) -> None:
-    old = town.worker("old", env=town.old)
-    town.ok("enqueue", "--id", "slow", "echo up; while ! test -e go; do sleep 0.02; done", env=town.old)
-    with_new = town.queue()  # migrates
+def test_a_drain_of_the_old_after_the_migration_lets_its_job_finish(mixed: MixedHome) -> None:
+    old = mixed.worker("old", env=mixed.old)
+    mixed.ok("enqueue", "--id", "slow", "echo up; while ! test -e go; do sleep 0.02; done", env=mixed.old)
+    with_new = mixed.queue()  # migrates
     with with_new as queue:
         wait_until(lambda: queue.get("slow").state == states.PROCESSING)
-        town.worker("new")
+        mixed.worker("new")
         old.terminate()
-        wait_until(lambda: "is stopping (drain)" in town.log("old"))
-        (town.work / "go").touch()
+        wait_until(lambda: "is stopping (drain)" in mixed.log("old"))
+        (mixed.work / "go").touch()
         assert old.wait(30) == 0
         job = queue.get("slow")
         assert (job.state, job.attempts, job.lost) == (states.COMPLETED, 1, 0)
         assert f"-{old.pid}-" in str(queue.attempts(job)[0].worker_id)
 
 
-def test_an_old_program_that_comes_later_is_refused_and_says_why(town: Town) -> None:
+def test_an_old_program_that_comes_later_is_refused_and_says_why(mixed: MixedHome) -> None:
     """It cannot know that it could go on; the next version can."""
-    town.ok("init")
-    refused = town.q("status", env=town.old)
+    mixed.ok("init")
+    refused = mixed.q("status", env=mixed.old)
     assert refused.returncode == 3
     assert "was written by a newer queuectl" in refused.stderr

@@ -1,6 +1,6 @@
 """Real processes that start together: each sets itself up, waits at a barrier, and then goes.
 
-What they do is in `roles`.
+What they do is in `tests.concurrency.roles`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,12 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.synchronize import Barrier
 
-# A fresh interpreter for each, as for real workers; a fork would inherit open connections.
-_SPAWN = multiprocessing.get_context("spawn")
+# Forked from a process that has imported what they need and has no connection open. A fork of the test's own
+# process would inherit its connections; a new interpreter for each costs more than what most of them do.
+_FORK_SERVER = multiprocessing.get_context("forkserver")
+_FORK_SERVER.set_forkserver_preload(
+    ["tests.concurrency.roles", "queuectl.store.sqlite", "queuectl.store.postgres", "queuectl.store.mysql"]
+)
 PATIENCE = 90  # seconds
 
 
@@ -27,11 +31,11 @@ def run_together(members: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]]) 
 
     A role calls `go()` when it is set up, and comes back from it when all the others are too.
     """
-    barrier = _SPAWN.Barrier(len(members))
+    barrier = _FORK_SERVER.Barrier(len(members))
     started = []
     for role, arguments in members:
-        receiver, sender = _SPAWN.Pipe(duplex=False)
-        process = _SPAWN.Process(target=_member, args=(sender, barrier, role, arguments))
+        receiver, sender = _FORK_SERVER.Pipe(duplex=False)
+        process = _FORK_SERVER.Process(target=_member, args=(sender, barrier, role, arguments))
         process.start()
         sender.close()
         started.append((process, receiver))
