@@ -27,6 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from queuectl.clock import Clock
     from queuectl.paths import Location
     from queuectl.store.api import Store
     from queuectl.transfer.backup import BackedUp
@@ -71,11 +72,17 @@ class Restored:
 
 
 def restore(
-    url: str | None, path: str, *, pause: bool = False, agree: Callable[[str], bool], progress: Progress
+    url: str | None,
+    path: str,
+    *,
+    pause: bool = False,
+    agree: Callable[[str], bool],
+    progress: Progress,
+    clock: Clock = SYSTEM_CLOCK,
 ) -> Restored | None:
     """Put a backup back. `agree` is asked before a queue is replaced; None: it said no."""
     target = locate(url)
-    now = SYSTEM_CLOCK.now()
+    now = clock.now()
     if (
         target.file
         and os.path.exists(path)

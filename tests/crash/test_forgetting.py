@@ -20,9 +20,8 @@ TRIM = (
     "    trim(queue.store, queue.settings, queue.clock.now())"
 )
 UNLEARN = (
-    "import sys; from queuectl.queue import Queue; from queuectl.store import runtimes\n"
-    "runtimes.MOST_ROWS = 2\n"
-    "with Queue.open(sys.argv[1]) as queue: queue.store.runtimes().prune()"
+    "import sys; from queuectl.queue import Queue\n"
+    "with Queue.open(sys.argv[1]) as queue: queue.store.runtimes().prune(keep=2)"
 )
 
 

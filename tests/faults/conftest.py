@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -50,21 +49,16 @@ def place(engine: str, tmp_path: Path) -> Iterator[Place]:
 
 
 @pytest.fixture
-def proxy(engine: str, place: Place) -> Iterator[Proxy]:
+def proxy(place: Place) -> Iterator[Proxy]:
     """A way to the place that can be cut."""
-    parts = urlsplit(place.url)
-    default = 5432 if engine == "postgres" else 3306
-    upstream = parts.hostname or "127.0.0.1", parts.port or default
-    with Proxy(upstream=upstream, protocol=engine) as proxy:
+    with Proxy.before(place.url) as proxy:
         yield proxy
 
 
 @pytest.fixture
 def proxied(place: Place, proxy: Proxy) -> str:
     """The place's URL by way of the proxy."""
-    parts = urlsplit(place.url)
-    user = parts.netloc.rpartition("@")[0]
-    return parts._replace(netloc=f"{user}@{proxy.host}:{proxy.port}").geturl()
+    return proxy.way(place.url)
 
 
 @pytest.fixture

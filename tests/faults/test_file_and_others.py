@@ -10,8 +10,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from queuectl import Queue, system
+from queuectl import Queue
 from queuectl.errors import StoreError
+from queuectl.paths import locate
+from queuectl.store.sqlite import SqliteStore
 from queuectl.testing import wait_until
 from tests.support.home import Home
 
@@ -84,11 +86,16 @@ def test_an_engine_that_can_lose_rows_is_refused(tmp_path: Path, monkeypatch: py
 
 
 def test_no_store_is_made_on_a_network_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is none on this machine, so its answer is made up."""
-    monkeypatch.setattr(system, "filesystem_type", lambda _: "nfs4")
+    """There is none on this machine, so the answer of the system is made up."""
+    location, asked = locate(str(tmp_path / "queue.db")), []
+
+    def is_network(directory: str) -> bool:
+        asked.append(directory)
+        return True
+
     with pytest.raises(StoreError, match="network file system") as caught:
-        Queue.open(str(tmp_path / "queue.db"))
+        SqliteStore(location, create=True, is_network=is_network)
     assert "QUEUECTL_ALLOW_NETWORK_FS" in str(caught.value.hint)
-    assert os.listdir(tmp_path) == []
+    assert (asked, os.listdir(tmp_path)) == ([str(tmp_path)], [])
     monkeypatch.setenv("QUEUECTL_ALLOW_NETWORK_FS", "1")
-    Queue.open(str(tmp_path / "queue.db")).close()
+    SqliteStore(location, create=True, is_network=is_network).close()

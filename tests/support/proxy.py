@@ -21,6 +21,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 _READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 _CHUNK = 1 << 16
@@ -255,6 +256,20 @@ class Proxy:
         self._refuse(False)
         self._thread = threading.Thread(target=self._run, name=f"proxy-{protocol}", daemon=True)
         self._thread.start()
+
+    @classmethod
+    def before(cls, url: str) -> Proxy:
+        """One before the server of this URL; see `way`."""
+        parts = urlsplit(url)
+        protocol = "postgres" if parts.scheme.startswith("postgres") else "mysql"
+        default = 5432 if protocol == "postgres" else 3306
+        return cls(upstream=(parts.hostname or "127.0.0.1", parts.port or default), protocol=protocol)
+
+    def way(self, url: str) -> str:
+        """The URL by way of the proxy."""
+        parts = urlsplit(url)
+        user = parts.netloc.rpartition("@")[0]
+        return parts._replace(netloc=f"{user}@{self.host}:{self.port}").geturl()
 
     def __enter__(self) -> Proxy:
         return self

@@ -125,16 +125,18 @@ def test_over_the_present_queue_which_is_kept(
 
 @pytest.mark.parametrize("engine", engines(long=["mysql"]))
 def test_two_restores_in_the_same_second_keep_what_each_has_replaced(
-    place: Places, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, engine: str
+    place: Places, tmp_path: Path, cli: Cli, engine: str
 ) -> None:
-    monkeypatch.setattr("queuectl.keeping.SYSTEM_CLOCK", FakeClock())
-    url, file = place(engine), str(tmp_path / "empty")
+    url, file, clock = place(engine), str(tmp_path / "empty"), FakeClock()
     cli("--db", url, "init")
     cli("--db", url, "backup", file)
     kept = []
     for id in ("first", "second"):
         cli("--db", url, "enqueue", "--id", id, "true")
-        kept.append(cli("--db", url, "restore", file, "--yes", "--json").json()["replaced"])
+        done = restore(url, file, agree=lambda _: True, progress=lambda *_: None, clock=clock)
+        assert done is not None
+        assert done.aside is not None
+        kept.append(done.aside)
     for number, id in enumerate(("first", "second")):
         there = str(tmp_path / f"{id}.db")
         cli("--db", there, "restore", kept[number])
@@ -273,15 +275,14 @@ def test_stores_of_the_same_name_do_not_delete_each_others_backups(tmp_path: Pat
     assert sorted(os.listdir(tmp_path / "backups")) == sorted(files)
 
 
-def test_a_place_has_one_mark_and_a_local_one_that_of_its_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    def mark(url: str) -> str:
-        return stem(locate(url))
+def test_a_place_has_one_mark_and_a_local_one_that_of_its_machine() -> None:
+    def mark(url: str, host: str | None = None) -> str:
+        return stem(locate(url), host)
 
     assert mark("postgresql://ann:secret@db/jobs") == mark("postgres://ben@db:5432/jobs")
     assert mark("postgresql://db/jobs") != mark("postgresql://db/jobs?schema=other")
     here = {url: mark(url) for url in ("/srv/q.db", "mysql://localhost/jobs", "mysql://db/jobs")}
-    monkeypatch.setattr("queuectl.system.hostname", lambda: "another-machine")
-    assert [mark(url) == here[url] for url in here] == [False, False, True]
+    assert [mark(url, "another-machine") == here[url] for url in here] == [False, False, True]
 
 
 def test_what_killed_nightly_backups_have_left_is_cleared(place: Places, tmp_path: Path, cli: Cli) -> None:

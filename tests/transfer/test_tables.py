@@ -48,20 +48,19 @@ def test_checksums_do_not_depend_on_the_engine(place: Places) -> None:
 @pytest.mark.parametrize("engine", engines(long=["mysql"]))
 @pytest.mark.parametrize("chunk", [1, 2, 7])
 def test_chunks_are_in_the_order_of_keys_and_leave_nothing_out(
-    engine: str, chunk: int, place: Places, monkeypatch: pytest.MonkeyPatch
+    engine: str, chunk: int, place: Places
 ) -> None:
-    monkeypatch.setattr("queuectl.store.transfer._FIRST_ROWS", chunk)
-    monkeypatch.setattr("queuectl.store.transfer._MOST_ROWS", chunk)
+    small = {"first": chunk, "most": chunk}
     fill_awkwardly(url := place(engine))
     with opened(url) as store:
         for table in TABLES:
-            rows = [row for rows in store.transfer().chunks(table) for row in rows]
+            rows = [row for rows in store.transfer().chunks(table, **small) for row in rows]
             keys = [table.key_of(row) for row in rows]
             assert keys == sorted(keys)
             assert len(set(keys)) == len(keys) == store.transfer().count(table)
             assert store.transfer().last_key(table) == keys[-1]
             middle = keys[len(keys) // 2]
-            behind = [row for rows in store.transfer().chunks(table, after=middle) for row in rows]
+            behind = [row for rows in store.transfer().chunks(table, after=middle, **small) for row in rows]
             assert behind == rows[len(keys) // 2 + 1 :]
 
 

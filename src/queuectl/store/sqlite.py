@@ -21,7 +21,7 @@ from queuectl.store.sqlite_connection import SqliteConnection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from queuectl.core.batches import Batch
     from queuectl.core.job import NewJob
@@ -39,11 +39,13 @@ _STAGED = {
 }
 
 
-def _refuse_network(file: str) -> None:
+def _refuse_network(file: str, is_network: Callable[[str], bool] | None) -> None:
     """SQLite's locks and shared memory do not work over a network: two machines would ruin the file."""
-    from queuectl import system
+    if is_network is None:
+        from queuectl import system
 
-    if system.is_network_filesystem(os.path.dirname(file)) and not os.environ.get(_ALLOW_NETWORK):
+        is_network = system.is_network_filesystem
+    if is_network(os.path.dirname(file)) and not os.environ.get(_ALLOW_NETWORK):
         raise StoreError(
             f"{file} would be on a network file system, where SQLite can lose data",
             f"choose a local disk with --db or QUEUECTL_HOME ({_ALLOW_NETWORK}=1 overrides this)",
@@ -55,12 +57,20 @@ class SqliteStore(JobWrites, JobReads, Coordination, Parts):
 
     connection: SqliteConnection
 
-    def __init__(self, location: Location, *, create: bool, busy_ms: int = 10_000) -> None:
+    def __init__(
+        self,
+        location: Location,
+        *,
+        create: bool,
+        busy_ms: int = 10_000,
+        is_network: Callable[[str], bool] | None = None,
+    ) -> None:
+        """`is_network` tells whether a directory is on another machine; None: the system is asked."""
         self.location = location
         if create:
             paths.make_parent_dir(location)
             if not os.path.exists(location.file):
-                _refuse_network(location.file)
+                _refuse_network(location.file, is_network)
         self.connection = SqliteConnection(location.file, create=create, busy_ms=busy_ms)
         try:
             found = migrate(self.connection)

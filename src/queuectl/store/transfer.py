@@ -41,9 +41,11 @@ class Transfer:
             f"SELECT {', '.join(table.key)} FROM {table.name} WHERE {where} ORDER BY {order} LIMIT 1"
         )
 
-    def chunks(self, table: Table, *, after: Row | None = None) -> Iterator[list[Row]]:
-        """All rows behind that key, in the order of their keys."""
-        limit = _FIRST_ROWS
+    def chunks(
+        self, table: Table, *, after: Row | None = None, first: int = _FIRST_ROWS, most: int = _MOST_ROWS
+    ) -> Iterator[list[Row]]:
+        """All rows behind that key, in the order of their keys; `first` of them, later up to `most`."""
+        limit = first
         names, order = ", ".join(table.names), ", ".join(table.key)
         while True:
             where, values = _rows_of(table, after)
@@ -55,7 +57,7 @@ class Transfer:
             after = table.key_of(rows[-1])
             size = sum(len(value) for row in rows for value in row if isinstance(value, str | bytes))
             yield [_portable(row) for row in rows]
-            limit = _next_limit(len(rows), size)
+            limit = _next_limit(len(rows), size, most)
 
     def put(self, table: Table, rows: Sequence[Row]) -> None:
         """Store rows that are not there yet, durably."""
@@ -183,9 +185,9 @@ def _behind(key: Sequence[str], values: Sequence[object]) -> tuple[str, list[obj
     return f"{column} >= ? AND ({column} > ? OR ({rest}))", [value, value, *rest_values]
 
 
-def _next_limit(rows: int, size: int) -> int:
+def _next_limit(rows: int, size: int, most: int) -> int:
     """As many rows as are about a chunk if they go on like these; not many more than now, as they may not."""
-    return max(min(rows * 2, _MOST_ROWS, rows * _CHUNK_BYTES // max(size, 1)), 1)
+    return max(min(rows * 2, most, rows * _CHUNK_BYTES // max(size, 1)), 1)
 
 
 def _portable(row: Row) -> Row:

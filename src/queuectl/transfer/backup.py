@@ -205,24 +205,31 @@ def _dated(location: Location) -> str:
     return re.escape(stem(location)) + r"-[0-9]{8}T[0-9]{6}Z\.(?:db|jsonl|tar)"
 
 
-def stem(location: Location) -> str:
-    """For people the name of the store; then a mark that no store of that name in another place has."""
+def stem(location: Location, host: str | None = None) -> str:
+    """For people the name of the store; then a mark that no store of that name in another place has.
+
+    `host` is the machine; None: this one.
+    """
     name = os.path.splitext(os.path.basename(location.file))[0]
     if not name:
         database = location.shown.partition("?")[0].rstrip("/").rpartition("/")[2]
         name = re.sub(r"[^\w.-]", "_", database) or "queue"
-    return f"{name}-{hashlib.sha256(os.fsencode(_place(location))).hexdigest()[:8]}"
+    return (
+        f"{name}-{hashlib.sha256(os.fsencode(_place(location, host or system.hostname()))).hexdigest()[:8]}"
+    )
 
 
-def _place(location: Location) -> str:
+def _place(location: Location, host: str) -> str:
     """The same for every way to name it. What is local is another store on another machine."""
     if location.file:
-        return origin_of(location)
+        return origin_of(location, host)
     from queuectl.address import Address
 
     place, address = os.path.basename(location.state_dir), Address(location.url)
-    host = address.options.get("host") or address.host or "localhost"
+    server = address.options.get("host") or address.host or "localhost"
     local = (
-        host in ("localhost", "127.0.0.1", "::1") or host.startswith("/") or "unix_socket" in address.options
+        server in ("localhost", "127.0.0.1", "::1")
+        or server.startswith("/")
+        or "unix_socket" in address.options
     )
-    return f"{system.hostname()}:{place}" if local else place
+    return f"{host}:{place}" if local else place

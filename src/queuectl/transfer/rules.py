@@ -84,9 +84,9 @@ def content(store: Store) -> str:
 # --- the mark -----------------------------------------------------------------------------------------------
 
 
-def origin_of(location: Location) -> str:
+def origin_of(location: Location, host: str | None = None) -> str:
     """A name of the source that means the same wherever the copy is taken up again."""
-    return location.shown if location.shared else f"{system.hostname()}:{location.file}"
+    return location.shown if location.shared else f"{host or system.hostname()}:{location.file}"
 
 
 def mark_text(source: Location, now: int) -> str:
