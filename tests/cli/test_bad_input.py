@@ -23,8 +23,8 @@ def test_a_bad_line_far_down_takes_the_whole_file_with_it(cli: Cli, queue: Queue
     assert queue.stats().counts["pending"] == 0
 
 
-def test_stdin_is_judged_like_a_file(cli_process: Cli, queue: Queue) -> None:
-    result = cli_process("enqueue", "-f", "-", stdin='{"command":"x"}\n{"command":7}\n')
+def test_stdin_is_judged_like_a_file(cli: Cli, queue: Queue) -> None:
+    result = cli("enqueue", "-f", "-", stdin='{"command":"x"}\n{"command":7}\n')
 
     assert result.code == 2
     assert "line 2: command must be text" in result.err

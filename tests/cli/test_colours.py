@@ -53,10 +53,10 @@ def test_a_pipe_gets_colours_only_when_they_are_forced(
     assert b"\x1b" not in cli("list").raw
 
 
-def test_help_in_colours_says_the_same(cli_process: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = cli_process("graph", "--help").raw
+def test_help_in_colours_says_the_same(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = cli("graph", "--help").raw
     monkeypatch.setenv("CLICOLOR_FORCE", "1")
-    coloured = cli_process("graph", "--help").raw
+    coloured = cli("graph", "--help").raw
     assert COLOUR.sub(b"", coloured) == plain != coloured
 
 

@@ -169,6 +169,7 @@ def ask_process(line: str, **environment: str) -> subprocess.CompletedProcess[by
     )
 
 
+@pytest.mark.process
 class TestTrouble:
     """Somebody is in the middle of typing: nothing is said."""
 

@@ -20,6 +20,8 @@ from queuectl.errors import QueuectlError
 from queuectl.queue import Queue
 from queuectl.testing import wait_until
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -74,8 +74,8 @@ def test_a_single_object(cli: Cli, queue: Queue, jobs: Path, text: str) -> None:
     assert stored(queue) == [("a", "echo a")]
 
 
-def test_from_stdin(cli_process: Cli, queue: Queue) -> None:
-    assert cli_process("enqueue", "-f", "-", stdin=LINES).out == "✓ 2 jobs enqueued\n"
+def test_from_stdin(cli: Cli, queue: Queue) -> None:
+    assert cli("enqueue", "-f", "-", stdin=LINES).out == "✓ 2 jobs enqueued\n"
     assert stored(queue) == [("a", "echo a"), ("b", "echo b")]
 
 
@@ -86,8 +86,8 @@ def test_a_command_per_line(cli: Cli, queue: Queue, jobs: Path) -> None:
     assert [job.command for job in queue.list()] == ["echo a", "echo 'b # c'", "  echo d"]
 
 
-def test_commands_from_stdin(cli_process: Cli, queue: Queue) -> None:
-    assert cli_process("enqueue", "-f", "-", "--lines", stdin="echo a\necho b\n").code == 0
+def test_commands_from_stdin(cli: Cli, queue: Queue) -> None:
+    assert cli("enqueue", "-f", "-", "--lines", stdin="echo a\necho b\n").code == 0
     assert [job.command for job in queue.list()] == ["echo a", "echo b"]
 
 
@@ -177,15 +177,16 @@ def test_a_terminal_shows_progress(terminal: Terminal, jobs: Path) -> None:
 
 
 @pytest.mark.parametrize("quiet", [(), ("--quiet",)])
-def test_a_pipe_shows_none(cli_process: Cli, jobs: Path, quiet: tuple[str, ...]) -> None:
+def test_a_pipe_shows_none(cli: Cli, jobs: Path, quiet: tuple[str, ...]) -> None:
     jobs.write_text('{"command":"true","tags":["a","b"]}\n' * 30_000)
 
-    result = cli_process("enqueue", *quiet, "-f", str(jobs))
+    result = cli("enqueue", *quiet, "-f", str(jobs))
 
     assert "/s)" not in result.err
     assert "\x1b" not in result.out + result.err
 
 
+@pytest.mark.process
 def test_a_slow_writer_on_stdin_holds_no_lock(cli: Cli, queue: Queue) -> None:
     """Somebody types jobs into a pipe; meanwhile others can enqueue."""
     command = [sys.executable, "-m", "queuectl", "enqueue", "--quiet", "-f", "-"]

@@ -160,6 +160,7 @@ def drive(tasks: list[Task]) -> tuple[list[str], str]:
     return [line for line in codes if not line.startswith("code 0 ")], done.stdout + done.stderr
 
 
+@pytest.mark.process
 def test_examples_that_run_jobs_end_well(
     templates: Templates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.support.cli import Cli, Result, assert_store_error
 from tests.support.fake_worker import FakeWorker
 
@@ -133,6 +134,7 @@ class TestOfAFile:
             done = cli(*shlex.split(command)[1:])
             assert done.code == 0 or "add --yes" in done.err
 
+    @pytest.mark.process
     def test_it_loads_nothing_slow(self, queue: Queue) -> None:
         script = (
             "import sys; from queuectl.cli.main import main; main([]); print(*sys.modules, file=sys.stderr)"

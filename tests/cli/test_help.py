@@ -99,15 +99,10 @@ def test_the_page_of_all_commands_as_json(cli: Cli) -> None:
         (("dashboard", "token", "add"), "dashboard token add"),
     ],
 )
-def test_help_of_a_command_by_word(
-    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], prog: str
-) -> None:
-    from queuectl.cli.main import main
-
-    with pytest.raises(SystemExit) as left:
-        main(["help", *words])
-    assert left.value.code == 0
-    assert capsys.readouterr().out.startswith(f"usage: queuectl {prog} ")
+def test_help_of_a_command_by_word(cli: Cli, words: tuple[str, ...], prog: str) -> None:
+    page = cli("help", *words)
+    assert page.code == 0
+    assert page.out.startswith(f"usage: queuectl {prog} ")
 
 
 @pytest.mark.parametrize(
@@ -177,7 +172,8 @@ def test_a_narrow_screen_gets_one_column(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "  pending     ready;" in topicpage.page("states", 78)
 
 
-def test_help_loads_no_store(cli_process: Cli) -> None:
+@pytest.mark.process
+def test_help_loads_no_store() -> None:
     script = "import sys; from queuectl.cli.main import main; main(['help']); sys.exit('apsw' in sys.modules)"
     import subprocess
 

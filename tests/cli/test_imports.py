@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from tests.support.fake_worker import FakeWorker
 
+pytestmark = pytest.mark.process
+
 # What Python has loaded by itself does not count.
 SCRIPT = """
 import sys

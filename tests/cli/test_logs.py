@@ -42,10 +42,10 @@ class TestStored:
         assert cli("logs", "job", "--stdout").out == "one\n"
 
     def test_is_in_a_pipe_byte_for_byte_what_it_was(
-        self, cli_process: Cli, queue: Queue, fake_worker: FakeWorker
+        self, cli: Cli, queue: Queue, fake_worker: FakeWorker
     ) -> None:
         finished(queue, fake_worker, out(EVIL[:3]) + out(EVIL[3:]))
-        assert cli_process("logs", "job").raw == EVIL
+        assert cli("logs", "job").raw == EVIL
 
     def test_cannot_steer_a_terminal(self, terminal: Terminal, queue: Queue, fake_worker: FakeWorker) -> None:
         finished(queue, fake_worker, out(EVIL[:-2]) + err(EVIL) + out(EVIL[-2:]))

@@ -33,15 +33,15 @@ def test_each_input_becomes_a_command(cli: Cli, words: list[str], expected: list
     assert cli("map", "--dry-run", *words).out.splitlines() == expected
 
 
-def test_lines_come_from_stdin_and_files(cli_process: Cli, queue: Queue, work_dir: Path) -> None:
+def test_lines_come_from_stdin_and_files(cli: Cli, queue: Queue, work_dir: Path) -> None:
     Path("list").write_text("1\r\n2\n")
 
-    assert cli_process("map", "echo {1}{2}", "::::", "-", "list", stdin="a\n\nb").code == 0
+    assert cli("map", "echo {1}{2}", "::::", "-", "list", stdin="a\n\nb").code == 0
     assert commands(queue) == [f"echo {row}" for row in ("a1", "a2", "''1", "''2", "b1", "b2")]
 
 
-def test_nul_separates_names_that_have_line_ends(cli_process: Cli, queue: Queue) -> None:
-    assert cli_process("map", "-0", "cat {}", stdin="a\nb\0c\0").code == 0
+def test_nul_separates_names_that_have_line_ends(cli: Cli, queue: Queue) -> None:
+    assert cli("map", "-0", "cat {}", stdin="a\nb\0c\0").code == 0
     assert commands(queue) == ["cat 'a\nb'", "cat c"]
 
 

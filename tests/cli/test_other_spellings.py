@@ -73,6 +73,7 @@ def test_a_time_in_local_time(cli: Cli, queue: Queue, monkeypatch: pytest.Monkey
 # --- ways to start it ---------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("module", ["queuectl", "queuectl.cli", "queuectl.cli.main"])
 def test_as_a_module(module: str, home_dir: Path) -> None:
     command = [sys.executable, "-m", module, "enqueue", "--quiet", "--id", "job1", "true"]
@@ -114,8 +115,8 @@ def test_names_of_rm(cli: Cli, jobs_in_every_state: None, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALIASES)
-def test_every_other_name_leads_to_its_command(cli_process: Cli, name: str) -> None:
-    result = cli_process(name, "--help")
+def test_every_other_name_leads_to_its_command(cli: Cli, name: str) -> None:
+    result = cli(name, "--help")
 
     assert result.code == 0
     assert result.out.startswith(f"usage: queuectl {ALIASES[name]}")

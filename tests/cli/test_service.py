@@ -20,6 +20,8 @@ from queuectl.service.quoting import command_line, environment_line, quoted
 from queuectl.service.systemd import Systemd
 from queuectl.service.unit import MARK
 
+pytestmark = pytest.mark.process  # systemctl is a script here
+
 SYSTEMCTL = """#!/bin/sh
 echo "$*" >> "$FAKE/calls"
 case "$*" in *show*) cat "$FAKE/state" 2>/dev/null;; esac

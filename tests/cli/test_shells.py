@@ -16,6 +16,8 @@ from tests.support.cli import Cli
 from tests.support.home import path_with_queuectl
 from tests.support.programs import require
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60
 

@@ -20,6 +20,7 @@ def buffered(**more: str) -> dict[str, str]:
     return {**{k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}, **more}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp437"])
 def test_a_stdout_that_knows_no_check_mark(home_dir: Path, encoding: str) -> None:
     environment = buffered(PYTHONIOENCODING=encoding)
@@ -34,6 +35,7 @@ def test_a_stdout_that_knows_no_check_mark(home_dir: Path, encoding: str) -> Non
     assert b"Traceback" not in done.stderr + listing.stderr
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("count", [3, 5_000])
 def test_a_reader_that_leaves_early(queue: Queue, count: int) -> None:
     queue.enqueue_many([f"echo {number}" for number in range(count)])
@@ -48,6 +50,7 @@ def test_a_reader_that_leaves_early(queue: Queue, count: int) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.process
 def test_a_reader_that_is_gone_before_we_write(queue: Queue) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -66,6 +69,7 @@ def test_a_reader_that_is_gone_before_we_write(queue: Queue) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.process
 def test_a_full_disk_behind_stdout_is_told(queue: Queue) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
@@ -83,6 +87,7 @@ def test_a_full_disk_behind_stdout_is_told(queue: Queue) -> None:
     assert b"Exception ignored" not in done.stderr
 
 
+@pytest.mark.process
 def test_a_closed_stdout_is_no_hindrance(queue: Queue) -> None:
     command = " ".join(map(_quoted, QUEUECTL)) + " enqueue --id job1 true >&- 2>&-"
 
@@ -92,6 +97,7 @@ def test_a_closed_stdout_is_no_hindrance(queue: Queue) -> None:
     assert queue.get("job1").state == "pending"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("words", "code"),
     [

@@ -17,6 +17,8 @@ from queuectl.cli.main import COMMANDS
 from queuectl.config.settings import KEYS
 from queuectl.queue import Queue
 
+pytestmark = pytest.mark.process
+
 JOBS = 100_000
 # Steps of SQLite's machine. To look at each of 100,000 jobs takes many times more.
 BOUND = 60_000

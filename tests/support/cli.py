@@ -52,6 +52,7 @@ class Cli:
     def __call__(self, *words: str, stdin: str | None = None) -> Result:
         with _input(stdin) as source, pytest.MonkeyPatch.context() as patch:
             out, err = _stream(), _stream()
+            patch.setattr(sys, "argv", ["queuectl", *words])
             patch.setattr(sys, "stdin", source)
             patch.setattr(sys, "stdout", out)
             patch.setattr(sys, "stderr", err)

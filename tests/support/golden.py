@@ -123,9 +123,7 @@ class Session:
             stdin = Path(words[-1]).read_text()
             words = words[:-2]
         assert words[0] == "queuectl", line
-        with self._patch.context() as patch:
-            patch.setattr(sys, "argv", words)
-            return shown(Cli()(*words[1:], stdin=stdin), self._names())
+        return shown(Cli()(*words[1:], stdin=stdin), self._names())
 
     def _names(self) -> dict[str, str]:
         names = {

@@ -96,8 +96,8 @@ def test_a_dry_run_makes_nothing(cli: Cli, home_dir: Path, state: str) -> None:
 @pytest.mark.parametrize(
     "words", [["import-pueue"], ["import_pueue", "-"], ["import", "pueue", "-"]], ids=" ".join
 )
-def test_it_can_be_piped_in_under_every_name(cli_process: Cli, words: list[str]) -> None:
-    result = cli_process(*words, stdin=Path(VERSIONS[1]).read_text())
+def test_it_can_be_piped_in_under_every_name(cli: Cli, words: list[str]) -> None:
+    result = cli(*words, stdin=Path(VERSIONS[1]).read_text())
     assert (result.code, result.out) == (0, "✓ 10 jobs imported\n")
 
 
