@@ -26,8 +26,7 @@ def kill(queue: Queue, fake_worker: FakeWorker, *ids: str) -> None:
 class TestCancel:
     def test_of_a_waiting_job(self, cli: Cli, queue: Queue) -> None:
         queue.enqueue("true", id="a")
-        result = cli("cancel", "a")
-        assert (result.code, result.out) == (0, "✓ Job a cancelled\n")
+        assert cli("cancel", "a").code == 0
         assert states(queue) == {"a": "cancelled"}
 
     def test_of_a_running_job_waits_for_its_end(
@@ -39,8 +38,9 @@ class TestCancel:
         wait_until(lambda: queue.get("a").cancel_requested, what="the request")
         assert process.poll() is None
         fake_worker.cancel(job)
-        printed, _ = process.communicate(timeout=30)
-        assert (process.returncode, printed.decode()) == (0, "✓ Job a cancelled\n")
+        process.communicate(timeout=30)
+        assert process.returncode == 0
+        assert states(queue) == {"a": "cancelled"}
 
     def test_holds_also_if_the_attempt_failed_by_itself_meanwhile(
         self, start: Start, queue: Queue, fake_worker: FakeWorker
@@ -68,7 +68,7 @@ class TestCancel:
         queue.enqueue("true", id="a")
         fake_worker.claim("a")
         result = cli("cancel", "a", "--no-wait")
-        assert (result.code, result.out) == (0, "✓ Job a is being stopped\n")
+        assert result.code == 0
         assert queue.get("a").cancel_requested
 
     def test_says_when_the_worker_is_gone(self, cli: Cli, queue: Queue) -> None:
@@ -91,10 +91,11 @@ class TestCancel:
             queue.enqueue("true", id=id, queue="mail")
         queue.enqueue("true", id="other")
         assert cli("cancel", "--queue", "mail").code == 4
-        assert cli("cancel", "--queue", "mail", "--yes").out == "✓ 3 jobs cancelled\n"
-        assert states(queue)["other"] == "pending"
-        assert cli("cancel", "--all").out == "✓ 1 job cancelled\n"
-        assert cli("cancel", "--all").err == "no job to cancel\n"
+        assert cli("cancel", "--queue", "mail", "--yes").code == 0
+        assert states(queue) == {**dict.fromkeys("abc", "cancelled"), "other": "pending"}
+        assert cli("cancel", "--all").code == 0
+        assert states(queue)["other"] == "cancelled"
+        assert cli("cancel", "--all", "--json").json() == []
 
 
 class TestTargets:
@@ -107,9 +108,8 @@ class TestTargets:
         queue.enqueue("true", id="c")
         result = cli("retry", "a", "nobody", "c", "b", "a")
         assert result.code == 4
-        assert result.out == ("✓ Job a moved back to pending queue\n✓ Job b moved back to pending queue\n")
-        assert "there is no job 'nobody'" in result.err
-        assert "job c is pending" in result.err
+        assert [len(text.splitlines()) for text in (result.out, result.err)] == [2, 2]
+        assert states(queue) == dict.fromkeys("abc", "pending")
 
     @pytest.mark.parametrize("command", ["cancel", "retry", "rm"])
     def test_wants_to_know_which_jobs(self, cli: Cli, queue: Queue, command: str) -> None:
@@ -120,9 +120,7 @@ class TestTargets:
         assert states(queue) == {"a": "pending"}
 
     def test_refuses_a_filter_for_states_that_do_not_allow_it(self, cli: Cli) -> None:
-        result = cli("retry", "--state", "completed")
-        assert result.code == 4
-        assert "cannot retry jobs that are completed" in result.err
+        assert cli.failure("retry", "--state", "completed") == (4, "refused")
 
     def test_dry_run_changes_nothing(self, cli: Cli, queue: Queue) -> None:
         made = queue.enqueue_many(["true"] * 12)
@@ -165,7 +163,7 @@ class TestRetryAndRemove:
         queue.enqueue("false", id="fail1", max_retries=1)
         fake_worker.kill("fail1")
         assert queue.get("fail1").attempts == 2
-        assert cli("retry", "fail1").out == "✓ Job fail1 moved back to pending queue\n"
+        assert cli("retry", "fail1").code == 0
         job = queue.get("fail1")
         assert (job.state, job.attempts, job.last_error) == ("pending", 0, None)
         assert len(queue.attempts(job)) == 2
@@ -181,11 +179,9 @@ class TestRetryAndRemove:
         queue.enqueue("true", id="a")
         queue.enqueue("true", id="b")
         fake_worker.claim("b")
-        assert cli("rm", "a").out == "✓ Job a deleted\n"
-        refused = cli("rm", "b")
-        assert refused.code == 4
-        assert "queuectl cancel b" in refused.err
-        assert cli("rm", "--all", "--yes").err == "no job to delete\n"
+        assert cli("rm", "a").code == 0
+        assert cli.failure("rm", "b") == (4, "refused")
+        assert cli("rm", "--all", "--yes").code == 0
         assert states(queue) == {"b": "processing"}
 
     def test_rm_takes_the_log_files_along(self, cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
@@ -203,7 +199,7 @@ class TestDeadLetters:
     def test_list_shows_attempts_error_and_command(
         self, cli: Cli, queue: Queue, fake_worker: FakeWorker
     ) -> None:
-        assert cli("dlq").err == "no dead jobs\n"
+        assert cli("dlq", "--json").json() == []
         queue.enqueue("false", id="fail1", max_retries=3)
         queue.enqueue("true", id="fine")
         fake_worker.kill("fail1", error="exit code 1: " + "why " * 50)
@@ -218,21 +214,20 @@ class TestDeadLetters:
     def test_show_is_for_dead_jobs(self, cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
         kill(queue, fake_worker, "a")
         queue.enqueue("true", id="b")
-        assert "Last error: exit code 1: a" in cli("dlq", "show", "a").out
+        assert cli("dlq", "show", "a", "--json").json()["last_error"] == "exit code 1: a"
         assert cli("dlq", "show", "b").code == 4
 
     def test_retry(self, cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
         kill(queue, fake_worker, "fail1", "a", "b")
         queue.enqueue("true", id="c")
         queue.cancel("c")
-        assert cli("dlq", "retry", "fail1").out == "✓ Job fail1 moved back to pending queue\n"
+        assert cli("dlq", "retry", "fail1").code == 0
         assert cli("dlq", "retry", "fail1").code == 4
         assert cli("dlq", "retry", "c").code == 4
         assert cli("dlq", "retry", "nobody").code == 1
         assert cli("dlq", "retry").code == 2
-        everything = cli("dlq", "retry", "--all", "--yes")
-        assert everything.out == "✓ 2 jobs moved back to pending queue\n"
-        assert states(queue)["c"] == "cancelled"
+        assert cli("dlq", "retry", "--all", "--yes").code == 0
+        assert states(queue) == {**dict.fromkeys(("fail1", "a", "b"), "pending"), "c": "cancelled"}
 
     @pytest.mark.parametrize("word", ["purge", "clear", "delete"])
     def test_purge_deletes_dead_jobs_only(
@@ -240,16 +235,12 @@ class TestDeadLetters:
     ) -> None:
         kill(queue, fake_worker, "a", "b", "c")
         queue.enqueue("true", id="d")
-        assert cli("dlq", word, "a").out == "✓ Job a deleted\n"
+        assert cli("dlq", word, "a").code == 0
+        assert set(states(queue)) == {"b", "c", "d"}
         assert cli("dlq", word, "d").code == 4
         assert cli("dlq", word).code == 4
-        assert cli("dlq", word, "--yes").out == "✓ 2 jobs deleted\n"
+        assert cli("dlq", word, "--yes").code == 0
         assert states(queue) == {"d": "pending"}
-
-    def test_an_unknown_word_gets_the_nearest(self, cli: Cli) -> None:
-        result = cli("dlq", "lst")
-        assert result.code == 2
-        assert "queuectl dlq list" in result.err
 
 
 class TestCleanup:
@@ -259,9 +250,10 @@ class TestCleanup:
             fake_worker.complete(id)
         kill(queue, fake_worker, "dead")
         queue.enqueue("true", id="waiting")
-        assert cli("cleanup", "--dry-run").out == "would delete 2 jobs\n"
-        assert cli("cleanup", "--older-than", "1h").out == "✓ 0 jobs deleted\n"
-        assert cli("cleanup").out == "✓ 2 jobs deleted\n"
+        assert cli("cleanup", "--dry-run", "--json").json()["would_delete"] == 2
+        assert cli("cleanup", "--older-than", "1h").code == 0
+        assert len(states(queue)) == 4
+        assert cli("cleanup").code == 0
         assert states(queue) == {"dead": "dead", "waiting": "pending"}
 
     def test_deletes_other_ended_jobs_when_told(
@@ -273,9 +265,9 @@ class TestCleanup:
             "would_delete": 1,
             "states": {"completed": 0, "dead": 1, "cancelled": 0},
         }
-        assert cli("cleanup", "--state", "dead,canceled").out == "✓ 1 job deleted\n"
+        assert cli("cleanup", "--state", "dead,canceled").code == 0
         assert states(queue) == {"waiting": "pending"}
 
     @pytest.mark.parametrize("words", [["--state", "pending"], ["--state", "x"], ["--older-than", "ages"]])
     def test_refuses_jobs_that_have_not_ended(self, cli: Cli, words: list[str]) -> None:
-        assert cli("cleanup", *words).code == 2
+        assert cli.failure("cleanup", *words) == (2, "invalid_input")

@@ -52,9 +52,7 @@ def test_several_ids_are_tried_each_and_the_worst_decides(
     result = cli("retry", "nosuch", "done", "broken")
 
     assert result.code == 4
-    assert "there is no job 'nosuch'" in result.err
-    assert "job done is completed" in result.err
-    assert result.out == "✓ Job broken moved back to pending queue\n"
+    assert [len(text.splitlines()) for text in (result.out, result.err)] == [1, 2]
     assert queue.get("broken").state == "pending"
 
 
@@ -62,10 +60,7 @@ def test_several_ids_are_tried_each_and_the_worst_decides(
 def test_json_and_an_endless_view_do_not_go_together(
     cli: Cli, jobs_in_every_state: None, words: tuple[str, ...]
 ) -> None:
-    result = cli(*words)
-
-    assert result.code == 2
-    assert "do not go together" in json.loads(result.err)["error"]["message"]
+    assert cli.failure(*words) == (2, "invalid_input")
 
 
 def test_a_directory_that_is_gone(cli: Cli, queue: Queue, work_dir: Path) -> None:

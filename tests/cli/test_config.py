@@ -41,9 +41,8 @@ def test_prints_back_what_was_set(cli: Cli, key: str, value: str, shown: str) ->
     assert cli("config", "get", key).out == f"{shown}\n"
 
 
-def test_says_what_it_has_set(cli: Cli) -> None:
-    assert cli("config", "set", "max_retries", "5").out == "✓ max-retries = 5\n"
-    assert cli("config", "set", "max-attempts=3").out == "✓ max-attempts = 3\n"
+def test_sets_what_is_given_with_an_equals_sign(cli: Cli) -> None:
+    assert cli("config", "set", "max-attempts=3").code == 0
     assert cli("config", "get", "max-retries").out == "2\n"
 
 
@@ -53,33 +52,31 @@ def test_attempts_count_one_more_than_retries(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "message"),
+    ("words", "code", "kind"),
     [
-        (["get", "max-retrys"], 1, "did you mean max-retries?"),
-        (["unset", "max-retrys"], 1, "did you mean max-retries?"),
-        (["set", "max-retrys", "3"], 2, "did you mean max-retries?"),
-        (["set", "max-retries"], 2, "there is no value"),
-        (["set", "max-retries", "-1"], 2, "between 0"),
-        (["set", "max-retries", "3.5"], 2, "whole number"),
-        (["set", "max-attempts", "0"], 2, "at least 1"),
-        (["set", "job-timeout", "soon"], 2, "job-timeout"),
-        (["set", "worker-lease", "2"], 2, "twice"),
-        (["set", "shell", "/\udcff"], 2, "UTF-8"),
-        (["gett", "x"], 2, "queuectl config get"),
+        (["get", "max-retrys"], 1, "not_found"),
+        (["unset", "max-retrys"], 1, "not_found"),
+        (["set", "max-retrys", "3"], 2, "invalid_input"),
+        (["set", "max-retries"], 2, "invalid_input"),
+        (["set", "max-retries", "-1"], 2, "invalid_input"),
+        (["set", "max-retries", "3.5"], 2, "invalid_input"),
+        (["set", "max-attempts", "0"], 2, "invalid_input"),
+        (["set", "job-timeout", "soon"], 2, "invalid_input"),
+        (["set", "worker-lease", "2"], 2, "invalid_input"),
+        (["set", "shell", "/\udcff"], 2, "invalid_input"),
+        (["gett", "x"], 2, "invalid_input"),
     ],
 )
-def test_refuses_nonsense(cli: Cli, words: list[str], code: int, message: str) -> None:
+def test_refuses_nonsense(cli: Cli, words: list[str], code: int, kind: str) -> None:
     before = cli("config", "--json").out
-    result = cli("config", *words)
-    assert result.code == code
-    assert message in result.err
+    assert cli.failure("config", *words) == (code, kind)
     assert cli("config", "--json").out == before
 
 
 def test_the_environment_wins_and_that_is_said(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUEUECTL_MAX_RETRIES", "9")
     result = cli("config", "set", "max-retries", "5")
-    assert result.out == "✓ max-retries = 5\n"
+    assert result.code == 0
     assert "environment (QUEUECTL_MAX_RETRIES) says 9 and wins" in result.err
     assert cli("config", "get", "max-retries").out == "9\n"
 
@@ -100,17 +97,21 @@ def test_json_has_plain_values_and_origins(cli: Cli, home_dir: Path) -> None:
 
 def test_unset_goes_back_to_the_default(cli: Cli) -> None:
     cli("config", "set", "max-retries", "5")
-    assert cli("config", "unset", "max-retries").out == "✓ max-retries = 3 (default)\n"
-    assert "was not set" in cli("config", "unset", "max-retries").err
+    for _ in range(2):
+        assert cli("config", "unset", "max-retries").code == 0
+        assert cli("config", "get", "max-retries", "--json").json() == {
+            "max-retries": {"value": 3, "origin": "default"}
+        }
 
 
 def test_reset_removes_everything_at_once(cli: Cli) -> None:
     cli("config", "set", "worker-lease", "300")
     cli("config", "set", "worker-heartbeat-interval", "60")
-    assert cli("config", "reset").out == "✓ 2 settings removed, the defaults hold\n"
+    assert cli("config", "reset").code == 0
     assert {value["origin"] for value in cli("config", "--json").json().values()} == {"default"}
     cli("config", "set", "max-retries", "5")
-    assert cli("config", "reset", "max-retries").out == "✓ max-retries = 3 (default)\n"
+    assert cli("config", "reset", "max-retries").code == 0
+    assert cli("config", "get", "max-retries").out == "3\n"
 
 
 def test_settings_apply_to_new_jobs(cli: Cli) -> None:

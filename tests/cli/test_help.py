@@ -106,21 +106,10 @@ def test_help_of_a_command_by_word(cli: Cli, words: tuple[str, ...], prog: str) 
 
 
 @pytest.mark.parametrize(
-    ("words", "says", "hint"),
-    [
-        (("wrker",), "no command and no topic 'wrker'", "did you mean: queuectl help worker"),
-        (("retrys",), "no command and no topic 'retrys'", "did you mean: queuectl help retr"),
-        (("from-puele",), "no topic 'from-puele'", "did you mean: queuectl help from-pueue"),
-        (("xyzzy",), "no command and no topic 'xyzzy'", "queuectl help shows what there is"),
-        (("dlq", "lst"), "unknown command 'dlq lst'", "did you mean: queuectl dlq list"),
-        (("enqueue", "ls"), "enqueue has no commands below it", "queuectl enqueue --help"),
-    ],
+    "words", [("wrker",), ("retrys",), ("from-puele",), ("xyzzy",), ("dlq", "lst"), ("enqueue", "ls")]
 )
-def test_help_of_what_is_not_there(cli: Cli, words: tuple[str, ...], says: str, hint: str) -> None:
-    result = cli("help", *words)
-    assert (result.code, result.out) == (2, "")
-    assert says in result.err
-    assert hint in result.err
+def test_help_of_what_is_not_there(cli: Cli, words: tuple[str, ...]) -> None:
+    assert cli.failure("help", *words) == (2, "invalid_input")
 
 
 # --- topics -------------------------------------------------------------------------------------------

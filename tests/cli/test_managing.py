@@ -20,11 +20,11 @@ class TestHoldAndRelease:
     @pytest.mark.parametrize("back", ["release", "unhold"])
     def test_by_id(self, cli: Cli, queue: Queue, back: str) -> None:
         queue.enqueue("true", id="a")
-        assert cli("hold", "a").out == "✓ Job a held\n"
+        assert cli("hold", "a").code == 0
         assert (queue.get("a").state, queue.get("a").held) == ("blocked", 1)
         assert cli("hold", "a").code == 0, "once more does no harm"
         assert "Held:" in cli("show", "a").out
-        assert cli(back, "a").out == "✓ Job a released\n"
+        assert cli(back, "a").code == 0
         assert states(queue) == {"a": "pending"}
         assert "Held:" not in cli("show", "a").out
 
@@ -33,15 +33,15 @@ class TestHoldAndRelease:
             queue.enqueue("true", id=id, queue="mail")
         queue.enqueue("true", id="other")
         cli("hold", "a")
-        assert cli("hold", "--queue", "mail", "--dry-run").out == "would hold 2 jobs: b, c\n"
+        assert cli("hold", "--queue", "mail", "--dry-run", "--json").json()["ids"] == ["b", "c"]
         assert cli("hold", "--queue", "mail").code == 4, "many are not held without a yes"
-        assert cli("hold", "--queue", "mail", "--yes").out == "✓ 2 jobs held\n"
-        assert states(queue)["other"] == "pending"
-        assert cli("release", "--all", "--dry-run").out == "would release 3 jobs: a, b, c\n"
-        assert cli("release", "a", "other", "--dry-run").out == "would release 1 job: a\n"
+        assert cli("hold", "--queue", "mail", "--yes").code == 0
+        assert states(queue) == {**dict.fromkeys("abc", "blocked"), "other": "pending"}
+        assert cli("release", "--all", "--dry-run", "--json").json()["ids"] == ["a", "b", "c"]
+        assert cli("release", "a", "other", "--dry-run", "--json").json()["ids"] == ["a"]
         released = cli("release", "--queue", "mail", "--yes", "--json").json()
         assert [(job["id"], job["state"]) for job in released] == [(id, "pending") for id in "abc"]
-        assert cli("release", "--all").err == "no job to release\n"
+        assert cli("release", "--all", "--json").json() == []
 
     def test_json_says_that_a_job_is_held(self, cli: Cli, queue: Queue) -> None:
         queue.enqueue("true", id="a")
@@ -49,43 +49,33 @@ class TestHoldAndRelease:
         assert (document["state"], document["held"]) == ("blocked", True)
         assert "held" not in cli("release", "a", "--json").json()
 
-    def test_of_the_wrong_jobs_is_refused_with_the_state_and_what_to_do(
-        self, cli: Cli, queue: Queue, jobs_in_every_state: None
-    ) -> None:
-        running = cli("hold", "running")
-        assert running.code == 4
-        assert "job running is processing" in running.err
-        assert "queuectl cancel running" in running.err
+    def test_of_the_wrong_jobs_is_refused(self, cli: Cli, queue: Queue, jobs_in_every_state: None) -> None:
+        assert cli.failure("hold", "running") == (4, "refused")
         ended = cli("hold", "done", "broken", "nobody", "waiting")
-        assert (ended.code, ended.out) == (4, "✓ Job waiting held\n")
-        assert "job done is completed" in ended.err
-        assert "queuectl retry broken" in ended.err
-        assert "there is no job 'nobody'" in ended.err
-        free = cli("release", "later")
-        assert free.code == 4
-        assert "job later is scheduled, and nobody holds it" in free.err
+        assert (ended.code, len(ended.out.splitlines()), len(ended.err.splitlines())) == (4, 1, 3)
+        assert [job.id for job in queue.list() if job.held] == ["waiting"]
+        assert cli.failure("release", "later") == (4, "refused")
 
     def test_a_held_job_can_be_cancelled_and_deleted(self, cli: Cli, queue: Queue) -> None:
         queue.enqueue_many([{"command": "true", "id": id} for id in "ab"])
         cli("hold", "a", "b")
-        assert cli("cancel", "a").out == "✓ Job a cancelled\n"
-        assert cli("rm", "b").out == "✓ Job b deleted\n"
+        assert cli("cancel", "a").code == cli("rm", "b").code == 0
         assert states(queue) == {"a": "cancelled"}
 
 
-MISTAKES: list[tuple[tuple[str, ...], str]] = [
-    (("--priority", "x"), "'x' is not a whole number"),
-    (("--timeout", "0"), "the timeout must be more than 0"),
-    (("--queue", "a b"), "queue name 'a b' is not allowed"),
-    (("--command", "  "), "the command is empty"),
-    (("--at", "soon"), "soon"),
-    (("--at", "now", "--delay", "1h"), "both --at and --delay are given"),
-    (("--env", "QUEUECTL_X=1"), "QUEUECTL_X is set by the queue itself"),
-    (("--no-retry-on", "7"), "exit code 7 is both in"),
-    (("--clear", "command"), "--clear command"),
-    (("--clear", "timeout", "--timeout", "1s"), "timeout is both given and taken away"),
-    (("b", "--command", "true"), "one job at a time"),
-    (("--command", "true", "--", "true"), "both --command and words"),
+MISTAKES: list[tuple[str, ...]] = [
+    ("--priority", "x"),
+    ("--timeout", "0"),
+    ("--queue", "a b"),
+    ("--command", "  "),
+    ("--at", "soon"),
+    ("--at", "now", "--delay", "1h"),
+    ("--env", "QUEUECTL_X=1"),
+    ("--no-retry-on", "7"),
+    ("--clear", "command"),
+    ("--clear", "timeout", "--timeout", "1s"),
+    ("b", "--command", "true"),
+    ("--command", "true", "--", "true"),
 ]
 
 
@@ -96,7 +86,7 @@ class TestEdit:
             *("edit", "a", "--command", "echo hi", "-p", "5", "--queue", "mail", "--max-retries", "9"),
             *("--tag", "y", "--tag", "z", "--env", "B=3", "--cwd", "/srv", "--memory", "512M"),
         )
-        assert (result.code, result.out, result.err) == (0, "✓ Job a changed\n", "")
+        assert (result.code, result.err) == (0, "")
         job = queue.get("a")
         assert (job.command, job.argv, job.priority, job.queue) == ("echo hi", None, 5, "mail")
         assert (job.max_retries, job.tag_list(), job.cwd) == (9, ["y", "z"], "/srv")
@@ -134,9 +124,9 @@ class TestEdit:
 
     def test_by_a_filter(self, cli: Cli, queue: Queue, jobs_in_every_state: None) -> None:
         words = ("edit", "--in-queue", "default", "--priority", "3")
-        assert cli(*words, "--dry-run").out == "would change 2 jobs: flaky, later\n"
+        assert cli(*words, "--dry-run", "--json").json()["ids"] == ["flaky", "later"]
         assert cli(*words).code == 4
-        assert cli(*words, "--yes").out == "✓ 2 jobs changed\n"
+        assert cli(*words, "--yes").code == 0
         assert {job.id: job.priority for job in queue.list() if job.priority} == {
             "flaky": 3,
             "later": 3,
@@ -188,19 +178,13 @@ class TestEdit:
     def test_refuses_what_enqueue_would_refuse(self, cli: Cli, queue: Queue) -> None:
         queue.enqueue("true", id="a", retry_on="7")
         before = queue.get("a").to_dict()
-        for words, says in MISTAKES:
-            result = cli("edit", "a", *words)
-            assert (result.code, result.out) == (2, ""), words
-            assert says in result.err
+        for words in MISTAKES:
+            assert cli.failure("edit", "a", *words) == (2, "invalid_input"), words
         assert queue.get("a").to_dict() == before
 
-    def test_of_the_wrong_jobs_is_refused_with_the_state(
-        self, cli: Cli, queue: Queue, jobs_in_every_state: None
-    ) -> None:
-        for id, state in (("running", "processing"), ("done", "completed"), ("broken", "dead")):
-            result = cli("edit", id, "--priority", "3")
-            assert result.code == 4
-            assert f"job {id} is {state}" in result.err
+    def test_of_the_wrong_jobs_is_refused(self, cli: Cli, queue: Queue, jobs_in_every_state: None) -> None:
+        for id in ("running", "done", "broken"):
+            assert cli.failure("edit", id, "--priority", "3") == (4, "refused")
         assert cli("edit", "nobody", "--priority", "3").code == 1
         assert cli("edit", "--state", "dead", "--priority", "3").code == 4
         assert queue.get("done").priority == 0
@@ -210,15 +194,15 @@ class TestMove:
     @pytest.mark.parametrize("name", ["move", "mv"])
     def test_by_id(self, cli: Cli, queue: Queue, name: str) -> None:
         queue.enqueue_many([{"command": "true", "id": id} for id in "ab"])
-        result = cli(name, "a", "b", "--to", "slow")
-        assert result.out == "✓ Job a moved to queue slow\n✓ Job b moved to queue slow\n"
+        assert cli(name, "a", "b", "--to", "slow").code == 0
         assert {job.queue for job in queue.list()} == {"slow"}
 
     def test_by_a_filter(self, cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
         queue.enqueue_many([{"command": "true", "id": id, "queue": "mail"} for id in "abc"])
         fake_worker.claim("a")
-        assert cli("move", "--queue", "mail", "--to", "bulk", "--dry-run").out == "would move 2 jobs: b, c\n"
-        assert cli("move", "--queue", "mail", "--to", "bulk", "--yes").out == "✓ 2 jobs moved to queue bulk\n"
+        words = ("move", "--queue", "mail", "--to", "bulk")
+        assert cli(*words, "--dry-run", "--json").json()["ids"] == ["b", "c"]
+        assert cli(*words, "--yes").code == 0
         assert {job.id: job.queue for job in queue.list()} == {"a": "mail", "b": "bulk", "c": "bulk"}
         assert cli("move", "a", "--to", "bulk").code == 4
 
@@ -226,12 +210,10 @@ class TestMove:
         queue.enqueue("true", id="a")
         assert cli("move", "a").code == 2
         assert cli("move", "--to", "slow").code == 2
-        assert "queue name '../x' is not allowed" in cli("move", "a", "--to", "../x").err
+        assert cli.failure("move", "a", "--to", "../x") == (2, "invalid_input")
 
     def test_a_queue_that_drains_takes_none(self, cli: Cli, queue: Queue) -> None:
         queue.enqueue("true", id="a")
         queue.store.queues().drain("full", queue.clock.now())
-        result = cli("move", "a", "--to", "full")
-        assert result.code == 4
-        assert "queue full is draining" in result.err
+        assert cli.failure("move", "a", "--to", "full") == (4, "refused")
         assert queue.get("a").queue == "default"

@@ -18,7 +18,6 @@ class TestList:
     def test_of_nothing(self, cli: Cli) -> None:
         result = cli("queue", "list")
         assert (result.code, result.out) == (0, "")
-        assert "no queues yet" in result.err
         assert cli("queue", "--json").json() == []
 
     def test_names_all_that_have_jobs_rules_or_workers(
@@ -77,10 +76,10 @@ class TestShow:
     def test_of_an_unknown_queue_names_the_known_ones(self, cli: Cli, queue: Queue) -> None:
         queue.enqueue("true", queue="mail")
         queue.enqueue("true", queue="reports")
-        result = cli("queue", "show", "gpu")
-        assert (result.code, result.out) == (1, "")
-        assert result.err == "error: there is no queue 'gpu'\n  hint: the queues are: mail, reports\n"
-        assert "did you mean mail?" in cli("queue", "show", "mial").err
+        hint = cli("--json", "queue", "show", "gpu").error["hint"]
+        assert "mail" in hint
+        assert "reports" in hint
+        assert cli.failure("queue", "show", "mial") == (1, "not_found")
 
     def test_of_the_default_queue_before_any_job(self, cli: Cli) -> None:
         assert cli("queue", "show", "default", "--json").json()["running"] == 0
@@ -88,15 +87,15 @@ class TestShow:
 
 class TestSet:
     def test_says_what_holds_now(self, cli: Cli, queue: Queue) -> None:
-        result = cli("queue", "set", "mail", "--concurrency", "4", "--rate", "100/minute", "--timeout", "10m")
-        assert (result.code, result.out) == (0, "✓ Queue mail: 4 at once, 100/min, timeout 10m\n")
-        result = cli("queue", "set", "mail", "--concurrency", "none", "--burst", "7", "--backoff-base", "1.5")
-        assert result.out == "✓ Queue mail: 100/min (burst 7), timeout 10m, backoff base 1.5\n"
+        cli("queue", "set", "mail", "--concurrency", "4", "--rate", "100/minute", "--timeout", "10m")
+        words = ("--concurrency", "none", "--burst", "7", "--backoff-base", "1.5")
+        shown = cli("queue", "set", "mail", *words, "--json").json()
+        expected = {"concurrency": None, "rate": "100/min", "burst": 7, "timeout": 600, "backoff_base": 1.5}
+        assert {name: shown[name] for name in expected} == expected
 
     def test_a_timeout_in_percent_takes_the_place_of_one_in_time(self, cli: Cli, queue: Queue) -> None:
         assert cli("queue", "set", "mail", "--timeout", "10m").code == 0
-        result = cli("queue", "set", "mail", "--timeout", "300%")
-        assert result.out == "✓ Queue mail: timeout 300% of the usual run time\n"
+        assert cli("queue", "set", "mail", "--timeout", "300%").code == 0
         shown = cli("queue", "show", "mail", "--json").json()
         assert (shown["timeout"], shown["timeout_percent"]) == (None, 300)
         cli("enqueue", "--queue", "mail", "--id", "a", "true")
@@ -109,7 +108,8 @@ class TestSet:
         shown = cli("queue", "show", "mail", "--json").json()
         assert (shown["timeout"], shown["timeout_percent"]) == (300, None)
         cli("queue", "set", "mail", "--timeout", "300%")
-        assert "no limits" in cli("queue", "set", "mail", "--timeout", "none").out
+        cli("queue", "set", "mail", "--timeout", "none")
+        assert queue.store.queues().all() == []
 
     def test_of_many_jobs_at_once_too(self, cli: Cli, queue: Queue, tmp_path: Path) -> None:
         cli("queue", "set", "mail", "--timeout", "300%")
@@ -133,7 +133,7 @@ class TestSet:
             "1h",
         )
         words = ("--rate", "none", "--retry-delay", "none", "--backoff-max", "none")
-        assert cli("queue", "set", "mail", *words).out == "✓ Queue mail: no limits, no defaults of its own\n"
+        assert cli("queue", "set", "mail", *words).code == 0
         assert queue.store.queues().all() == []
 
     def test_as_json(self, cli: Cli) -> None:
@@ -143,94 +143,68 @@ class TestSet:
         assert (shown["name"], shown["max_retries"]) == ("mail", None)
 
     @pytest.mark.parametrize(
-        ("words", "says"),
+        "words",
         [
-            (("mail",), "nothing to set"),
-            (("mail", "--concurrency", "0"), "pause the queue instead"),
-            (("mail", "--concurrency", "-3"), "concurrency must be between"),
-            (("mail", "--rate", "fast"), "rate 'fast'"),
-            (("mail", "--burst", "5"), "give a rate too"),
-            (("a/b", "--concurrency", "5"), "queue name 'a/b' is not allowed"),
+            ("mail",),
+            ("mail", "--concurrency", "0"),
+            ("mail", "--concurrency", "-3"),
+            ("mail", "--rate", "fast"),
+            ("mail", "--burst", "5"),
+            ("a/b", "--concurrency", "5"),
         ],
     )
-    def test_refuses_what_makes_no_sense(
-        self, cli: Cli, queue: Queue, words: tuple[str, ...], says: str
-    ) -> None:
-        result = cli("queue", "set", *words)
-        assert (result.code, result.out) == (2, "")
-        assert says in result.err
-        assert "hint: " in result.err
+    def test_refuses_what_makes_no_sense(self, cli: Cli, queue: Queue, words: tuple[str, ...]) -> None:
+        assert cli.failure("queue", "set", *words) == (2, "invalid_input")
         assert queue.store.queues().all() == []
 
 
 class TestPause:
     def test_of_a_queue_that_has_no_jobs_yet(self, cli: Cli, queue: Queue) -> None:
-        result = cli("queue", "pause", "mail", "--reason", "server is down")
-        assert (result.code, result.out) == (0, "✓ Queue mail paused until somebody resumes it\n")
+        assert cli("queue", "pause", "mail", "--reason", "server is down").code == 0
         assert cli("queue", "show", "mail", "--json").json()["pause_reason"] == "server is down"
-        assert "Queue mail: paused (server is down)\n" in cli("status").out
         assert cli("status", "--json").json()["paused_queues"] == ["mail"]
 
-    def test_for_some_time_echoes_its_end(self, cli: Cli, queue: Queue) -> None:
+    def test_for_some_time(self, cli: Cli, queue: Queue) -> None:
         before = queue.clock.now()
-        result = cli("queue", "pause", "mail", "--for", "2h")
-        assert result.code == 0
-        assert result.out.endswith(" (in 2h)\n")
+        assert cli("queue", "pause", "mail", "--for", "2h").code == 0
         rule = queue.store.queues().get("mail")
         assert rule is not None
         assert rule.paused_until is not None
         assert before + 7_200_000 <= rule.paused_until <= queue.clock.now() + 7_200_000
 
-    def test_tells_of_jobs_that_run(self, cli: Cli, queue: Queue, fake_worker: FakeWorker) -> None:
-        queue.enqueue("true", id="a")
-        fake_worker.claim("a")
-        assert cli("queue", "pause", "default").err == "1 running job goes on\n"
-
     @pytest.mark.parametrize(
-        ("words", "says"),
+        "words",
         [
-            (("--for", "2h", "--until", "17:00"), "both --until and --for"),
-            (("--until", "2001-01-01"), "not in the future"),
-            (("--until", "soon"), "--until 'soon'"),
-            (("--for", "0"), "not in the future"),
-            (("--reason", "x" * 501), "longer than 500"),
+            ("--for", "2h", "--until", "17:00"),
+            ("--until", "2001-01-01"),
+            ("--until", "soon"),
+            ("--for", "0"),
+            ("--reason", "x" * 501),
         ],
     )
-    def test_refuses_what_makes_no_sense(
-        self, cli: Cli, queue: Queue, words: tuple[str, ...], says: str
-    ) -> None:
-        result = cli("queue", "pause", "mail", *words)
-        assert result.code == 2
-        assert says in result.err
+    def test_refuses_what_makes_no_sense(self, cli: Cli, queue: Queue, words: tuple[str, ...]) -> None:
+        assert cli.failure("queue", "pause", "mail", *words) == (2, "invalid_input")
         assert queue.store.queues().all() == []
 
 
 class TestResume:
     def test_ends_a_pause(self, cli: Cli, queue: Queue) -> None:
         cli("queue", "pause", "mail")
-        assert cli("queue", "resume", "mail").out == "✓ Queue mail resumed\n"
+        assert cli("queue", "resume", "mail").code == 0
         assert queue.store.queues().all() == []
 
     def test_of_what_was_not_paused_is_no_error(self, cli: Cli, queue: Queue) -> None:
         queue.enqueue("true", queue="mail")
         result = cli("queue", "resume", "mail")
         assert (result.code, result.out) == (0, "")
-        assert result.err == "queue mail was neither paused nor draining\n"
 
     def test_of_an_unknown_queue_is_an_error(self, cli: Cli, queue: Queue) -> None:
-        result = cli("queue", "resume", "mail")
-        assert result.code == 1
-        assert "there is no queue 'mail'" in result.err
+        assert cli.failure("queue", "resume", "mail") == (1, "not_found")
 
 
 class TestDrain:
     def test_of_an_empty_queue_is_done_at_once(self, cli: Cli, queue: Queue) -> None:
-        result = cli("queue", "drain", "mail")
-        assert (result.code, result.out) == (
-            0,
-            "✓ Queue mail takes no new jobs; all of its jobs have ended\n",
-        )
-        assert "queuectl queue resume mail" in result.err
+        assert cli("queue", "drain", "mail").code == 0
         assert queues.is_draining(queue, "mail")
         cli("queue", "resume", "mail")
         assert not queues.is_draining(queue, "mail")
@@ -242,23 +216,19 @@ class TestDrain:
         wait_until(lambda: queues.is_draining(queue, "default"), what="the closing")
         assert process.poll() is None
         fake_worker.end(job, SUCCEEDED, exit_code=0)
-        printed, _ = process.communicate(timeout=30)
+        process.communicate(timeout=30)
         assert process.returncode == 0
-        assert printed.decode() == "✓ Queue default takes no new jobs; all of its jobs have ended\n"
 
     def test_does_not_wait_if_told_so(self, cli: Cli, queue: Queue) -> None:
         queue.enqueue("true", queue="mail")
-        result = cli("queue", "drain", "mail", "--no-wait")
-        assert (result.code, result.out) == (0, "✓ Queue mail takes no new jobs; 1 pending\n")
+        assert cli("queue", "drain", "mail", "--no-wait").code == 0
+        assert queues.is_draining(queue, "mail")
 
     def test_waits_no_longer_than_told(self, cli: Cli, queue: Queue) -> None:
         queue.enqueue("true", queue="mail")
         cli("queue", "pause", "mail")
         result = cli("queue", "drain", "mail", "--timeout", "10ms")
         assert (result.code, result.out) == (124, "")
-        assert "queue mail is paused until somebody resumes it" in result.err
-        assert "no worker serves queue mail" in result.err
-        assert "the time was up: queue mail still has jobs that have not ended (1 pending)" in result.err
         assert cli("queue", "drain", "mail", "--timeout", "1ms", "--json").json()["drained"] is False
 
     def test_ends_when_somebody_opens_the_queue_again(

@@ -62,6 +62,12 @@ class Cli:
                 code = int(leaving.code or 0)
         return _result(code, _written(out), _written(err))
 
+    def failure(self, *words: str) -> tuple[int, str]:
+        """The exit code and the code of the error of a command that is refused, and prints nothing else."""
+        result = self("--json", *words)
+        assert result.out == "", result.out
+        return result.code, result.error["code"]
+
 
 class CliProcess(Cli):
     """The same as `python -m queuectl` with pipes."""
