@@ -24,7 +24,7 @@ def test_the_version_as_json(cli: Cli) -> None:
 
 @pytest.mark.parametrize("name", ["enqueue", "add", "submit"])
 def test_names_of_enqueue(cli: Cli, name: str) -> None:
-    assert cli(name, "--id", "job1", "echo hi").out == "✓ Job job1 enqueued successfully\n"
+    assert cli(name, "--quiet", "--id", "job1", "echo hi").out == "job1\n"
 
 
 @pytest.mark.parametrize("option", ["--command", "-c", "--cmd"])
@@ -111,7 +111,7 @@ def test_names_of_show(cli: Cli, jobs_in_every_state: None, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["rm", "remove", "delete"])
 def test_names_of_rm(cli: Cli, jobs_in_every_state: None, name: str) -> None:
-    assert cli(name, "done").out == "✓ Job done deleted\n"
+    assert cli(name, "done", "--json").json()["id"] == "done"
 
 
 @pytest.mark.parametrize("name", ALIASES)
@@ -127,7 +127,7 @@ def test_every_other_name_leads_to_its_command(cli: Cli, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["purge", "clear", "delete"])
 def test_names_of_purge(cli: Cli, jobs_in_every_state: None, queue: Queue, name: str) -> None:
-    assert cli("dlq", name).out == "✓ 1 job deleted\n"
+    assert cli("dlq", name).code == 0
     assert queue.stats().counts["dead"] == 0
     assert cli("dlq", name).code == 0  # nothing there is no failure
 
@@ -154,7 +154,7 @@ def test_all_settings(cli: Cli, words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("name", ["max-retries", "max_retries", "MAX_RETRIES"])
 def test_settings_in_either_spelling(cli: Cli, name: str) -> None:
-    assert cli("config", "set", name, "5").out == "✓ max-retries = 5\n"
+    assert cli("config", "set", name, "5").code == 0
     assert cli("config", "get", name).out == "5\n"
 
 

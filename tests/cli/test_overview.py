@@ -91,14 +91,11 @@ class TestStatus:
 
 class TestWait:
     def test_is_0_when_all_have_completed(self, cli: Cli, jobs_in_every_state: None) -> None:
-        result = cli("wait", "done")
-        assert (result.code, result.out) == (0, "✓ 1 job completed\n")
+        assert cli("wait", "done").code == 0
 
     def test_is_1_when_one_is_dead_or_cancelled(self, cli: Cli, jobs_in_every_state: None) -> None:
         result = cli("wait", "done", "broken", "stopped")
         assert (result.code, result.out) == (1, "")
-        assert "1 completed, 1 dead, 1 cancelled" in result.err
-        assert "broken is dead: exit code 1: no such file" in result.err
 
     def test_is_124_when_the_time_is_up(self, cli: Cli, jobs_in_every_state: None) -> None:
         result = cli("wait", "--queue", "mail", "--timeout", "50ms", "--json")
@@ -113,8 +110,8 @@ class TestWait:
         fake_worker.complete("a")
         assert process.poll() is None
         fake_worker.complete("b", output=out(b"hi"))
-        printed, _ = process.communicate(timeout=30)
-        assert (process.returncode, printed.decode()) == (0, "✓ 2 jobs completed\n")
+        process.communicate(timeout=30)
+        assert process.returncode == 0
 
     def test_takes_more_ids_than_a_query_can(self, cli: Cli, queue: Queue) -> None:
         made = queue.enqueue_many(["true"] * 6_000)
@@ -124,7 +121,7 @@ class TestWait:
         assert cli("wait", "--all").code == 0
         queue.enqueue("true", id="a")
         fake_worker.complete("a")
-        assert cli("wait", "--all").out == "✓ 1 job completed\n"
+        assert cli("wait", "--all", "--json").json()["jobs"]["completed"] == 1
 
     @pytest.mark.parametrize(
         ("words", "code"),

@@ -17,9 +17,10 @@ def test_cleanup_keeps_the_newest_of_each_queue(cli: Cli, queue: Queue, fake_wor
     for number in range(4):
         queue.enqueue("true", id=f"a{number}", queue="mail" if number == 3 else "default")
         fake_worker.complete(f"a{number}")
-    assert cli("cleanup", "--keep", "1", "--dry-run").out == "would delete 2 jobs\n"
-    assert cli("cleanup", "--keep", "1", "--older-than", "1h").out == "✓ 0 jobs deleted\n"
-    assert cli("cleanup", "--keep", "1").out == "✓ 2 jobs deleted\n"
+    assert cli("cleanup", "--keep", "1", "--dry-run", "--json").json()["would_delete"] == 2
+    assert cli("cleanup", "--keep", "1", "--older-than", "1h").code == 0
+    assert len(queue.list()) == 4
+    assert cli("cleanup", "--keep", "1").code == 0
     assert [job.id for job in queue.list()] == ["a2", "a3"]
     assert cli("cleanup", "--keep", "-1").code == 2
 
