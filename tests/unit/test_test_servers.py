@@ -1,8 +1,7 @@
-"""The tests' own servers: they start, survive a kill with their data, and leave nothing behind."""
+"""The tests' own servers: they survive a kill with their data and leave nothing behind."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 import subprocess
@@ -15,21 +14,16 @@ import psutil
 import psycopg
 import pymysql
 import pytest
-from tests.support.servers import PrivateMariadb, PrivatePostgres, drop, fresh_url
+from tests.support.servers import PrivateMariadb, PrivatePostgres, drop
 from tests.support.servers.admin import connect_mysql
-from tests.support.servers.binaries import installed
-from tests.support.servers.found import base_url
 from tests.support.servers.lifecycle import PrivateServer
 from tests.support.servers.missing import missing
-from tests.support.servers.process import ServerFailed, is_gone
-from tests.support.servers.urls import engine_of, split_database, split_schema, with_database, with_schema
+from tests.support.servers.process import is_gone
+from tests.support.servers.urls import engine_of, split_database, split_schema
 
 from queuectl.testing import wait_until
 
-pytestmark = pytest.mark.long
-
 ROOT = Path(__file__).resolve().parents[2]
-TOOL = ROOT / "tools" / "get_servers.py"
 ENGINES = ["postgres", "mysql"]
 SERVERS = [PrivatePostgres, PrivateMariadb]
 NO_ANSWER = (psycopg.OperationalError, pymysql.err.OperationalError)
@@ -63,40 +57,19 @@ def place_of(url: str) -> str:
     return split_schema(url)[1] or split_database(url)[1]
 
 
-def exists(url: str) -> bool:
-    postgres = engine_of(url) == "postgres"
-    names = "SELECT nspname FROM pg_namespace" if postgres else "SHOW DATABASES"
-    return (place_of(url),) in ask(base_url(engine_of(url)), names)
-
-
 def make(url: str) -> None:
     """What a queue does first: PostgreSQL's schema is its own affair."""
     if engine_of(url) == "postgres":
         ask(url, f"CREATE SCHEMA {place_of(url)}")
 
 
-@pytest.fixture(params=ENGINES)
-def place(request: pytest.FixtureRequest) -> Iterator[str]:
-    url = fresh_url(request.param)
-    yield url
-    drop(url)
-
-
 @pytest.fixture(scope="module", params=SERVERS)
 def server(request: pytest.FixtureRequest) -> Iterator[PrivateServer]:
-    with request.param(listen="127.0.0.2,127.0.0.3", settings={"max_connections": 10}) as it:
+    with request.param() as it:
         yield it
 
 
-def test_a_private_server_has_the_settings_and_addresses_it_is_told(server: PrivateServer) -> None:
-    show = "SHOW max_connections" if server.engine == "postgres" else "SELECT @@max_connections"
-    assert "@127.0.0.2:" in server.base_url
-    for url in (server.base_url, server.base_url.replace("127.0.0.2", "127.0.0.3"), server.socket_url):
-        assert str(ask(url, show)[0][0]) == "10"
-    with pytest.raises(NO_ANSWER):
-        ask(server.base_url.replace("127.0.0.2", "127.0.0.1"), show)
-
-
+@pytest.mark.long
 def test_a_private_server_keeps_what_was_committed_when_it_is_killed(server: PrivateServer) -> None:
     url = server.fresh_url()
     make(url)
@@ -114,22 +87,7 @@ def test_a_private_server_keeps_what_was_committed_when_it_is_killed(server: Pri
     assert ask(url, "SELECT n FROM kept") == [(7,)]
 
 
-@pytest.mark.parametrize("kind", SERVERS)
-def test_a_private_server_is_gone_when_it_is_closed_even_after_a_kill(kind: type[PrivateServer]) -> None:
-    with kind() as server:
-        assert ask(server.base_url, "SELECT 1") == [(1,)]
-        server.kill()
-    assert not psutil.pid_exists(server.pid)
-    assert not server.directory.exists()
-
-
-def test_a_private_server_that_cannot_start_says_why_and_is_removed() -> None:
-    server = PrivatePostgres(settings={"no_such_setting": 1})
-    with pytest.raises(ServerFailed, match="no_such_setting"), server:
-        pass
-    assert not server.directory.exists()
-
-
+@pytest.mark.long
 @pytest.mark.parametrize("kind", SERVERS)
 def test_a_private_server_does_not_outlive_a_test_process_that_is_killed(kind: type[PrivateServer]) -> None:
     kind.require_programs()
@@ -166,6 +124,7 @@ def test_it(engine, turn):
 """
 
 
+@pytest.mark.long
 def test_all_processes_of_a_run_share_one_private_server_and_it_ends_with_the_run(tmp_path: Path) -> None:
     for kind in SERVERS:
         kind.require_programs()
@@ -200,49 +159,12 @@ def answers(url: str) -> bool:
     return True
 
 
-def test_a_dropped_place_is_gone_with_all_that_is_in_it(place: str) -> None:
-    assert exists(place) is (engine_of(place) == "mysql")
-    make(place)
-    ask(place, "CREATE TABLE jobs (n int)")
-    assert exists(place)
-    drop(place)
-    assert not exists(place)
-    drop(place)  # a second time does no harm
-
-
-def test_a_place_is_dropped_though_a_client_is_in_the_middle_of_a_transaction(place: str) -> None:
-    make(place)
-    ask(place, "CREATE TABLE jobs (n int)")
-    client = connect(place, name="queuectl worker")
-    client.cursor().execute("INSERT INTO jobs VALUES (1)")
-    drop(place)
-    assert not exists(place)
-    with pytest.raises((*NO_ANSWER, pymysql.err.InterfaceError)):
-        client.cursor().execute("SELECT 1")
-    client.close()
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_places_are_never_the_same(engine: str) -> None:
-    urls = {fresh_url(engine) for _ in range(5)}
-    for url in urls:
-        drop(url)
-    assert len(urls) == 5
-
-
 @pytest.mark.parametrize(
     "url", ["postgresql://h/d?schema=public", "postgresql://h/d", "mysql://h/mysql", "mysql://h/"]
 )
 def test_what_is_not_a_place_of_a_test_is_not_dropped(url: str) -> None:
     with pytest.raises(ValueError, match="not a place of a test"):
         drop(url)
-
-
-def test_parameters_of_a_url_are_kept() -> None:
-    url = with_schema("postgresql://u:p%40w@/db?host=/run/pg&sslmode=disable", "t_1")
-    assert url == "postgresql://u:p%40w@/db?host=/run/pg&sslmode=disable&schema=t_1"
-    assert split_schema(url) == ("postgresql://u:p%40w@/db?host=/run/pg&sslmode=disable", "t_1")
-    assert with_database("mysql://u@h:1/x?unix_socket=/s", "y") == "mysql://u@h:1/y?unix_socket=/s"
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -255,54 +177,3 @@ def test_without_a_server_a_test_is_skipped_and_fails_in_ci(
     monkeypatch.setenv("CI", "true")
     with pytest.raises(pytest.fail.Exception, match="make servers"):
         missing(engine)
-
-
-def load_tool() -> Any:
-    """tools/get_servers.py, which is no part of a package."""
-    spec = importlib.util.spec_from_file_location("get_servers", TOOL)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_what_the_tool_for_fresh_machines_calls_installed_the_tests_find_too() -> None:
-    said = subprocess.run([sys.executable, str(TOOL), "--check"], capture_output=True, text=True, check=False)
-    lines = dict(line.split(":", 1) for line in said.stdout.splitlines())
-    for name, engine in (("PostgreSQL", "postgres"), ("MariaDB", "mysql")):
-        if lines[name].strip().startswith("/"):
-            assert installed(engine)
-
-
-FAKE_MANAGER = """#!/bin/sh
-echo "$*" >> "$CALLS"
-case "$*" in *unheard-of*) echo 'no such package.' >&2; exit 1;; esac
-"""
-
-
-def test_a_package_that_cannot_be_had_keeps_no_other_away(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    manager = tmp_path / "apk"
-    manager.write_text(FAKE_MANAGER)
-    manager.chmod(0o755)
-    calls = tmp_path / "calls"
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    monkeypatch.setenv("CALLS", str(calls))
-    tool = load_tool()
-    assert tool.install("apk", [], ["mariadb"]) == ""
-    assert calls.read_text().splitlines() == ["add --quiet mariadb"]
-    calls.unlink()
-    assert tool.install("apk", [], ["unheard-of", "mariadb"]) == "no such package"
-    assert calls.read_text().splitlines() == [
-        "add --quiet unheard-of mariadb",
-        "update --quiet",
-        "add --quiet unheard-of",
-        "add --quiet mariadb",
-    ]
-
-
-def test_nothing_is_installed_where_that_is_forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("QUEUECTL_TEST_INSTALL", "no")
-    assert "QUEUECTL_TEST_INSTALL" in load_tool().rights("apt-get")[1]
