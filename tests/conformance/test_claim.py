@@ -216,7 +216,7 @@ def test_a_dead_worker_gets_nothing_and_its_results_are_not_taken(store: Store) 
 def test_a_worker_that_nobody_registered_gets_nothing(store: Store) -> None:
     add(store, "a")
     with pytest.raises(WorkerFenced):
-        claim(store, 1, worker_id="stranger")
+        claim(store, 1, worker_id="unknown")
     assert get(store, "a").state == states.PENDING
 
 

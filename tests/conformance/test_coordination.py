@@ -101,7 +101,7 @@ def test_burying_again_goes_through_so_that_a_half_done_rescue_is_finished(store
 
 
 def test_a_worker_that_is_gone_altogether_cannot_be_buried(store: Store) -> None:
-    assert not store.bury(some_worker("ghost"))
+    assert not store.bury(some_worker("unknown"))
     assert list(store.workers()) == []
 
 
@@ -116,7 +116,7 @@ def test_dead_is_final(store: Store) -> None:
 
 def test_a_worker_that_nobody_knows_is_fenced(store: Store) -> None:
     with pytest.raises(WorkerFenced):
-        store.heartbeat("ghost", 60_000, 0, NOW)
+        store.heartbeat("unknown", 60_000, 0, NOW)
 
 
 def test_orders_name_the_running_jobs_that_somebody_wants_stopped(store: Store) -> None:
@@ -136,13 +136,13 @@ def test_orders_name_the_running_jobs_that_somebody_wants_stopped(store: Store) 
 def test_orders_carry_a_request_to_stop_to_the_workers_it_is_for(store: Store) -> None:
     for id in ("w1", "w2", "w3"):
         register(store, id)
-    store.control(["w1", "w3", "ghost"], "drain")
+    store.control(["w1", "w3", "unknown"], "drain")
     assert [store.orders(id).control for id in ("w1", "w2", "w3")] == ["drain", None, "drain"]
     store.control(["w1"], "now")
     assert store.heartbeat("w1", 60_000, 0, NOW).control == "now"
     store.control([], "now")
     assert store.orders("w2").control is None
-    assert store.orders("ghost").control is None
+    assert store.orders("unknown").control is None
 
 
 def test_claimed_by_is_what_a_worker_holds_now(store: Store) -> None:
@@ -154,7 +154,7 @@ def test_claimed_by_is_what_a_worker_holds_now(store: Store) -> None:
     finish_with(store, first, kinds.SUCCEEDED)
     assert ids(list(store.claimed_by("w1"))) == ["b"]
     assert ids(list(store.claimed_by("w2"))) == ["c"]
-    assert list(store.claimed_by("ghost")) == []
+    assert list(store.claimed_by("unknown")) == []
 
 
 def test_claims_of_counts_what_each_worker_has_now(store: Store) -> None:

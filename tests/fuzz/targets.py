@@ -1,4 +1,4 @@
-"""What reads text of strangers, each with what must be true of whatever it accepts.
+"""What reads text that others wrote, each with what must be true of whatever it accepts.
 
 A target takes any bytes. It may refuse them by an error of ours; any other exception, and any promise that
 does not hold, is a finding. Hypothesis makes the bytes in test_parsers.py, coverage-guided atheris in

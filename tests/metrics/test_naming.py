@@ -71,7 +71,7 @@ def test_a_queue_that_is_really_called_other_is_another(queue: Queue, store: Any
     scrape = Scrape(queue)
     assert scrape.value(ENQUEUED_TOTAL, queue="other") == 3
     assert scrape.value(ENQUEUED_TOTAL, queue=OTHERS) == 2 * 6
-    # Nobody can make one with the name of the sum; if a stranger does, it is counted among them.
+    # Nobody can make one with the name of the sum; if another program does, it is counted among them.
     fill(store, OTHERS, 4)
     scrape = Scrape(queue)
     assert scrape.value(ENQUEUED_TOTAL, queue=OTHERS) == 2 * 6 + 4

@@ -28,35 +28,32 @@ def judged(outcome: Outcome, rules: dict[str, object], *, attempts: int = 1, can
 
 
 @pytest.mark.parametrize(
-    ("code", "rules", "state"),
+    ("code", "rules", "job", "state"),
     [
-        (3, {"ok_codes": "3"}, states.COMPLETED),
-        (3, {"ok_codes": "4-9"}, states.FAILED),
-        (3, {"no_retry_on": "3"}, states.DEAD),
-        (3, {"no_retry_on": "4"}, states.FAILED),
-        (3, {"retry_on": "3"}, states.FAILED),
-        (3, {"retry_on": "4"}, states.DEAD),
-        (75, {"retry_on": "4"}, states.FAILED),
-        (75, {"no_retry_on": "75"}, states.DEAD),
-        (3, {"memory": 1024}, states.FAILED),
+        (3, {"ok_codes": "3"}, {}, states.COMPLETED),
+        (3, {"ok_codes": "4-9"}, {}, states.FAILED),
+        (3, {"no_retry_on": "3"}, {}, states.DEAD),
+        (3, {"no_retry_on": "4"}, {}, states.FAILED),
+        (3, {"retry_on": "3"}, {}, states.FAILED),
+        (3, {"retry_on": "4"}, {}, states.DEAD),
+        (75, {"retry_on": "4"}, {}, states.FAILED),
+        (75, {"no_retry_on": "75"}, {}, states.DEAD),
+        (3, {"memory": 1024}, {}, states.FAILED),
+        (3, {"retry_on": "3"}, {"attempts": 4}, states.DEAD),  # no retry is left
+        (3, {"ok_codes": "3"}, {"cancel": 1}, states.COMPLETED),  # a success wins over a request to stop
+        (3, {"no_retry_on": "3"}, {"cancel": 1}, states.CANCELLED),
     ],
 )
-def test_the_rules_of_the_job_decide(code: int, rules: dict[str, object], state: str) -> None:
-    assert judged(failed(code), rules).state == state
+def test_the_rules_of_the_job_decide(
+    code: int, rules: dict[str, object], job: dict[str, int], state: str
+) -> None:
+    assert judged(failed(code), rules, **job).state == state
 
 
 def test_a_code_that_is_a_success_makes_the_attempt_one_and_is_kept() -> None:
     report = judged(failed(3, error="exit code 3: with warnings"), {"ok_codes": "3"})
     assert (report.outcome.kind, report.outcome.exit_code) == (kinds.SUCCEEDED, 3)
     assert (report.error, report.outcome.error) == (None, None)
-
-
-def test_such_a_success_wins_over_a_request_to_stop_like_any() -> None:
-    assert judged(failed(3), {"ok_codes": "3"}, cancel=1).state == states.COMPLETED
-
-
-def test_a_request_to_stop_wins_over_a_code_that_is_not_to_be_retried() -> None:
-    assert judged(failed(3), {"no_retry_on": "3"}, cancel=1).state == states.CANCELLED
 
 
 def test_a_dead_job_says_which_code_was_not_to_be_retried() -> None:
@@ -90,10 +87,6 @@ def test_what_is_no_exit_code_keeps_its_rules(kind: str) -> None:
         report = judged(outcome, {"no_retry_on": "1-255", "ok_codes": "3"})
         assert report.state in (states.FAILED, states.PENDING)
         assert report.error == "why"
-
-
-def test_a_code_to_be_retried_still_needs_a_retry_that_is_left() -> None:
-    assert judged(failed(3), {"retry_on": "3"}, attempts=4).state == states.DEAD
 
 
 def test_the_command_names_the_time_of_the_next_retry_instead_of_the_backoff() -> None:

@@ -11,38 +11,43 @@ from hypothesis import strategies as st
 from queuectl.cli.fitting import cells, cut, fit, wrapped
 
 HEADER = ("ID", "STATE", "FAILED", "COMMAND")
+LONG, ECHO = "a" * 20, "echo " * 20
 texts = st.text(st.characters(categories=("L", "N", "P", "Zs")), max_size=60)
 
 
-def shown(*rows: tuple[str, ...], screen: int) -> list[tuple[int, int]]:
-    return fit(HEADER, rows, screen)
-
-
-def test_what_fits_is_left_alone() -> None:
-    assert shown(("a", "dead", "0", "echo hi"), screen=80) == [(0, 2), (1, 5), (2, 6), (3, 7)]
-
-
-def test_the_last_column_is_cut_first() -> None:
-    assert shown(("a" * 20, "dead", "3", "echo " * 20), screen=70) == [(0, 20), (1, 5), (2, 6), (3, 33)]
-
-
-def test_a_column_that_says_nothing_goes_before_anything_else_is_cut_to_pieces() -> None:
-    assert shown(("a" * 20, "dead", "0", "echo " * 20), screen=60) == [(0, 20), (1, 5), (3, 31)]
-
-
-def test_then_those_that_can_best_be_missed() -> None:
-    row = ("a" * 20, "dead", "3", "echo " * 20)
-    assert fit(HEADER, [row], 55, ["FAILED", "NONE"]) == [(0, 20), (1, 5), (3, 26)]
-
-
-def test_zeros_that_say_something_go_after_those() -> None:
-    row = ("a" * 20, "dead", "0", "x")
-    assert fit(HEADER, [row], 37, ["STATE"], ["FAILED"]) == [(0, 20), (2, 6), (3, 7)]
-    assert fit(HEADER, [row], 36, ["STATE"], ["FAILED"]) == [(0, 20), (3, 7)]
-
-
-def test_then_long_cells_are_cut() -> None:
-    assert shown(("a" * 64, "dead", "3", "echo " * 20), screen=40) == [(0, 15), (1, 5), (2, 6), (3, 8)]
+@pytest.mark.parametrize(
+    ("row", "screen", "options", "shown"),
+    [
+        pytest.param(
+            ("a", "dead", "0", "echo hi"), 80, (), [(0, 2), (1, 5), (2, 6), (3, 7)], id="all that fits"
+        ),
+        pytest.param(
+            (LONG, "dead", "3", ECHO), 70, (), [(0, 20), (1, 5), (2, 6), (3, 33)], id="last column cut first"
+        ),
+        pytest.param(
+            (LONG, "dead", "0", ECHO), 60, (), [(0, 20), (1, 5), (3, 31)], id="then without what says nothing"
+        ),
+        pytest.param(
+            *((LONG, "dead", "3", ECHO), 55, (["FAILED", "NONE"],), [(0, 20), (1, 5), (3, 26)]),
+            id="then without what can best be missed",
+        ),
+        pytest.param(
+            *((LONG, "dead", "0", "x"), 37, (["STATE"], ["FAILED"]), [(0, 20), (2, 6), (3, 7)]),
+            id="zeros that say something go after those",
+        ),
+        pytest.param(
+            (LONG, "dead", "0", "x"), 36, (["STATE"], ["FAILED"]), [(0, 20), (3, 7)], id="then zeros go"
+        ),
+        pytest.param(
+            *(("a" * 64, "dead", "3", ECHO), 40, (), [(0, 15), (1, 5), (2, 6), (3, 8)]),
+            id="then long cells are cut",
+        ),
+    ],
+)
+def test_what_is_cut_and_what_is_left_out(
+    row: tuple[str, ...], screen: int, options: tuple[list[str], ...], shown: list[tuple[int, int]]
+) -> None:
+    assert fit(HEADER, [row], screen, *options) == shown
 
 
 @given(st.lists(st.tuples(texts, texts, texts, texts), min_size=1, max_size=5), st.integers(12, 120))

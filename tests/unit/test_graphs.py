@@ -69,10 +69,10 @@ def test_lines_tell_what_is_waited_for_and_which_job_was_asked_for() -> None:
 
 def test_a_deep_graph_is_drawn_without_recursion_and_without_growing_lines() -> None:
     graph = a_graph(*(f"{n}>{n + 1}" for n in range(1, 10_000)))
-    began = time.monotonic()
+    began = time.process_time()
     lines = drawn(graph)
     text = "\n".join(dot(graph))
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
     assert len(lines) == 10_000
     assert max(map(len, lines)) < 80
     assert lines[16] == " " * 45 + "└─ j17"
@@ -82,9 +82,9 @@ def test_a_deep_graph_is_drawn_without_recursion_and_without_growing_lines() -> 
 
 def test_a_wide_graph_is_drawn_in_time() -> None:
     graph = a_graph(*(f"1>{n}" for n in range(2, 10_002)), *(f"{n}>10002" for n in range(2, 10_002)))
-    began = time.monotonic()
+    began = time.process_time()
     lines = drawn(graph)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
     assert len(lines) == 20_001
     assert lines[:3] == ["j1", "├─ j2", "│  └─ j10002"]
     assert lines[3:5] == ["├─ j3", "│  └─ j10002 again"]

@@ -83,8 +83,8 @@ def test_segments_come_in_the_order_of_their_numbers(logs: Path) -> None:
     for number in (10, 9, 11):
         append(logs / tail_name(NAME, number), b"%d" % number)
     append(logs / NAME, b"0")
-    for stranger in (NAME + ".tmp", log_name(300, 22), log_name(300 + 256, 2)):
-        append(logs / stranger, b"not ours")
+    for name in (NAME + ".tmp", log_name(300, 22), log_name(300 + 256, 2)):
+        append(logs / name, b"not ours")
     assert read(LogReader(str(logs), NAME)) == [b"0", None, b"9", b"10", b"11"]
 
 

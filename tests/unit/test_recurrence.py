@@ -190,11 +190,17 @@ def test_fires_by_the_calendar(text: str, after: str, expected: list[str]) -> No
     assert first_firings(text, "UTC", after, len(expected)) == expected
 
 
-def test_fires_by_the_clock_of_its_zone() -> None:
-    assert first_firings("0 0 1 1 *", NEW_YORK, "2026-11-15", 1) == ["2027-01-01T05:00"]
-    assert first_firings("0 0 1 1 *", LORD_HOWE, "2026-11-15", 1) == ["2026-12-31T13:00"]
-    assert first_firings("0 3 * * *", BERLIN, "2026-11-15", 1) == ["2026-11-15T02:00"]
-    assert first_firings("0 3 * * *", BERLIN, "2026-07-15", 1) == ["2026-07-15T01:00"]
+@pytest.mark.parametrize(
+    ("text", "zone", "after", "expected"),
+    [
+        ("0 0 1 1 *", NEW_YORK, "2026-11-15", "2027-01-01T05:00"),
+        ("0 0 1 1 *", LORD_HOWE, "2026-11-15", "2026-12-31T13:00"),
+        ("0 3 * * *", BERLIN, "2026-11-15", "2026-11-15T02:00"),
+        ("0 3 * * *", BERLIN, "2026-07-15", "2026-07-15T01:00"),
+    ],
+)
+def test_fires_by_the_clock_of_its_zone(text: str, zone: str, after: str, expected: str) -> None:
+    assert first_firings(text, zone, after, 1) == [expected]
 
 
 @pytest.mark.parametrize("zone", ["UTC", BERLIN, NEW_YORK])

@@ -165,8 +165,8 @@ def test_a_zombie_is_dead_and_so_is_what_was_reaped(how: Any, spawn: Any) -> Non
 
 
 def test_another_process_with_the_same_pid_is_not_the_one_meant(how: Any, spawn: Any) -> None:
-    stranger = how.identify(spawn("sleep", LONG).pid)
-    earlier = altered(stranger, start="1.5" if how is portable else "1")
+    other = how.identify(spawn("sleep", LONG).pid)
+    earlier = altered(other, start="1.5" if how is portable else "1")
     assert how.liveness(earlier) == "dead"
 
 
@@ -312,10 +312,10 @@ def test_a_signal_reaches_the_process_that_was_meant(how: Any, spawn: Any) -> No
     assert how.signal_process(identity, signal.SIGTERM) is False
 
 
-def test_a_stranger_with_the_pid_is_not_signalled(how: Any, spawn: Any) -> None:
+def test_another_process_with_the_pid_is_not_signalled(how: Any, spawn: Any) -> None:
     child = spawn("sleep", LONG)
-    stranger = altered(how.identify(child.pid), start="1.5" if how is portable else "1")
-    assert how.signal_process(stranger, signal.SIGKILL) is False
+    other = altered(how.identify(child.pid), start="1.5" if how is portable else "1")
+    assert how.signal_process(other, signal.SIGKILL) is False
     assert how.liveness(how.identify(child.pid)) == "alive"
 
 

@@ -120,25 +120,33 @@ def test_braces_of_the_shell_pass_through_and_the_value_is_appended(text: str) -
     assert render([text], "v") == [text, "v"]
 
 
-def test_another_replacement_string_takes_the_place_of_the_braces() -> None:
-    assert render("find ,, -exec ls {} +", "a b", replacement=",,") == "find 'a b' -exec ls {} +"
-    assert render("awk '{print \"@\"}' @ {/}", "d/f", replacement="@") == "awk '{print \"d/f\"}' d/f f"
-    assert render("echo", "a", replacement=",,") == "echo a"
-    assert render(["x,,", ",,", "{1}"], "a", "b", replacement=",,") == ["xa b", "a", "b", "a"]
+OWN = {"replacement": ",,"}
+WITH_SPACES = "my 'own' $file.jpg"
 
 
-def test_words_of_an_argument_list_stay_one_argument_each() -> None:
-    assert render(["convert", "{}", "--out={.}.png", "100%"], "my 'own' $file.jpg") == [
-        "convert",
-        "my 'own' $file.jpg",
-        "--out=my 'own' $file.png",
-        "100%",
-    ]
-
-
-def test_all_columns_are_an_argument_each_but_share_a_longer_word() -> None:
-    assert render(["cp", "{}", "--note={}", "{#}"], "a 1", "b") == ["cp", "a 1", "b", "--note=a 1 b", "1"]
-    assert render(["cp"], "a 1", "b") == ["cp", "a 1", "b"]
+@pytest.mark.parametrize(
+    ("template", "row", "options", "line"),
+    [
+        # Another replacement string takes the place of the braces.
+        ("find ,, -exec ls {} +", ["a b"], OWN, "find 'a b' -exec ls {} +"),
+        ("awk '{print \"@\"}' @ {/}", ["d/f"], {"replacement": "@"}, "awk '{print \"d/f\"}' d/f f"),
+        ("echo", ["a"], OWN, "echo a"),
+        (["x,,", ",,", "{1}"], ["a", "b"], OWN, ["xa b", "a", "b", "a"]),
+        # Words of an argument list stay one argument each.
+        (["ls", "{}", "-o={.}.png"], [WITH_SPACES], {}, ["ls", WITH_SPACES, "-o=my 'own' $file.png"]),
+        (["convert", "{}", "100%"], ["a"], {}, ["convert", "a", "100%"]),
+        # All columns are an argument each, but share a longer word.
+        (["cp", "{}", "--note={}", "{#}"], ["a 1", "b"], {}, ["cp", "a 1", "b", "--note=a 1 b", "1"]),
+        (["cp"], ["a 1", "b"], {}, ["cp", "a 1", "b"]),
+        # What comes before a here-document can be filled in.
+        ("cat {} - <<EOF\nit's\nEOF", ["a b"], {}, "cat 'a b' - <<EOF\nit's\nEOF"),
+        ("cat <<< {}", ["a b"], {}, "cat <<< 'a b'"),
+    ],
+)
+def test_words_and_lines(
+    template: str | list[str], row: list[str], options: dict[str, object], line: str | list[str]
+) -> None:
+    assert render(template, *row, **options) == line  # type: ignore[arg-type]
 
 
 def test_an_argument_list_that_was_rendered_can_be_changed_without_harm() -> None:
@@ -274,8 +282,3 @@ def test_a_replacement_string_behind_an_escape_is_refused(template: str) -> None
 def test_quotes_that_are_not_closed_are_refused(template: str) -> None:
     with pytest.raises(InvalidInput, match="not closed"):
         compile_template(template, 1)
-
-
-def test_what_comes_before_a_here_document_can_be_filled_in() -> None:
-    assert render("cat {} - <<EOF\nit's\nEOF", "a b") == "cat 'a b' - <<EOF\nit's\nEOF"
-    assert render("cat <<< {}", "a b") == "cat <<< 'a b'"
