@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import select
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
+import tempfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,8 +20,19 @@ from urllib.parse import urlsplit
 import httpx
 
 from queuectl import Queue
+from queuectl.store.migrate import OUR_TABLES
 from tests.support import fork_server
+from tests.support.counts import check_counts
 from tests.support.home import Home
+
+_addresses = itertools.count(1)
+
+
+def another_address() -> str:
+    """Of this machine, and used by nobody else: wrong tokens are counted for each address."""
+    number = next(_addresses)
+    return f"127.1.{number >> 8}.{number & 255}"
+
 
 OWN = "the store's own token"
 Process = fork_server.Started | subprocess.Popen[bytes]
@@ -25,19 +41,22 @@ Process = fork_server.Started | subprocess.Popen[bytes]
 class Server:
     """`queuectl dashboard --port 0` on a home's store. `args` and `env` are added to the command's.
 
-    Its process starts warm; a `ColdServer` is started as people do it.
+    Its process is forked from one that has imported the program; a `NewProcessServer` starts Python itself.
     """
 
     def __init__(self, home: Home, *args: str, env: dict[str, str] | None = None) -> None:
         self.home = home
         self.path = home.path
         self._clients: list[httpx.Client] = []
-        self._errors = home.work / f"dashboard-{len(os.listdir(home.work))}.stderr"
         port = () if "--port" in args else ("--port", "0")
-        with self._errors.open("wb") as stderr:
+        stderr, errors = tempfile.mkstemp(prefix="dashboard-", suffix=".stderr", dir=home.work.parent)
+        self._errors = Path(errors)
+        try:
             self.process = self._start(
-                ["dashboard", *port, "--json", *args], {**home.env, **(env or {})}, stderr.fileno()
+                ["dashboard", *port, "--json", *args], {**home.env, **(env or {})}, stderr
             )
+        finally:
+            os.close(stderr)
         said = self._announced()
         self.url: str = said["url"].rstrip("/")
         self.link: str = said["link"]
@@ -79,12 +98,17 @@ class Server:
         """A connection of the test's own to the store."""
         return self.home.queue()
 
-    def client(self, token: str | None = OWN, **options: Any) -> httpx.Client:
-        """By default with the admin token; None: without any. Paths are relative to the server's root."""
+    def client(self, token: str | None = OWN, *, address: str | None = None, **options: Any) -> httpx.Client:
+        """By default with the admin token; None: without any. Paths are relative to the server's root.
+
+        `address`: where it comes from; see `another_address`.
+        """
         headers = dict(options.pop("headers", {}))
         if token is not None:
             headers["Authorization"] = f"Bearer {self.token if token is OWN else token}"
         options.setdefault("timeout", 30)
+        if address is not None:
+            options["transport"] = httpx.HTTPTransport(local_address=address)
         client = httpx.Client(base_url=options.pop("base_url", self.url), headers=headers, **options)
         self._clients.append(client)
         return client
@@ -104,6 +128,22 @@ class Server:
         assert code == 0, (code, self.stderr)
         assert "Traceback" not in self.stderr, self.stderr
 
+    def empty(self) -> None:
+        """No job, no rule and no setting is left, so that another test can use it. Its tokens stay.
+
+        The counts that the store has kept must have been right until now.
+        """
+        check_counts(self.home.location)
+        with closing(sqlite3.connect(self.path / "queue.db", timeout=30)) as db:
+            db.execute("PRAGMA synchronous = OFF")
+            for table in OUR_TABLES:
+                if table != "compatibility":
+                    db.execute(f"DELETE FROM {table}")
+            db.commit()
+        # Numbers of jobs are given again, and so are the names of the files with their output.
+        for path in (*self.home.work.iterdir(), *(self.path / "logs").glob("*")):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
     def kill(self) -> None:
         """Without any warning, as a crash does."""
         self.process.kill()
@@ -117,12 +157,14 @@ class Server:
             self.process.stdout.close()
 
 
-class ColdServer(Server):
-    door: tuple[str, ...] = ("-m", "queuectl")
+class NewProcessServer(Server):
+    """Its process is the interpreter with the program, as it is when somebody types the command."""
+
+    program: tuple[str, ...] = ("-m", "queuectl")
 
     def _start(self, words: list[str], env: dict[str, str], stderr: int) -> Process:
         return subprocess.Popen(
-            [sys.executable, *self.door, *words],
+            [sys.executable, *self.program, *words],
             env=env,
             cwd=self.home.work,
             stdin=subprocess.DEVNULL,

@@ -60,7 +60,7 @@ class Started:
             ready = select.select([self._told], [], [], timeout)[0]
             more = os.read(self._told, 1) if ready else b""
             if not more:
-                raise AssertionError(f"the warm process said {line!r} and no more")
+                raise AssertionError(f"the process said {line!r} and no more")
             line += more
         return line.decode()
 

@@ -1,15 +1,10 @@
-"""What the tests of the API have in common: engines, problems, events."""
+"""What the tests of the API have in common: good answers, and problems."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import httpx
-import pytest
-
-from tests.support.engines import SERVERS, engines
-
-every_engine = pytest.mark.parametrize("store_engine", engines(long=SERVERS))
 
 
 def ok(answer: httpx.Response, status: int = 200) -> Any:

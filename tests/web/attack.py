@@ -1,4 +1,4 @@
-"""What an attacker has: raw bytes on a socket, and a server that stays for a whole file of tests."""
+"""What an attacker has: raw bytes on a socket, and a server that stays for many tests."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tests.support.home import Home
 
 
 @contextmanager
-def serving(home: Path, *args: str, env: dict[str, str] | None = None) -> Iterator[Server]:
+def serving(directory: Path, *args: str, env: dict[str, str] | None = None) -> Iterator[Server]:
     """A server for many tests, which must end well and without having complained."""
-    home = Home(home / "home")
+    home = Home(directory / "home")
     try:
         server = Server(home, *args, env=env)
         yield server
@@ -27,17 +27,15 @@ def serving(home: Path, *args: str, env: dict[str, str] | None = None) -> Iterat
         home.close()
 
 
-def connect(server: Server, *, timeout: float = 10) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", server.port), timeout)
+def connect(server: Server, *, timeout: float = 60, address: str = "") -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.port), timeout, (address, 0) if address else None)
 
 
-def raw(server: Server, data: bytes, *, end: bool = False, timeout: float = 10) -> bytes:
-    """Everything that comes back until the server closes; b"" where it only closes. `end`: we close first."""
-    with connect(server, timeout=timeout) as peer:
+def raw(server: Server, data: bytes, *, address: str = "") -> bytes:
+    """Everything that comes back until the server closes; b"" where it only closes."""
+    with connect(server, address=address) as peer:
         try:
             peer.sendall(data)
-            if end:
-                peer.shutdown(socket.SHUT_WR)
         except (BrokenPipeError, ConnectionResetError):
             pass  # it did not want the rest
         return until_closed(peer)
@@ -71,12 +69,18 @@ def count_jobs(server: Server) -> int:
         return queue.store.count(JobFilter())
 
 
-def memory_kb(pid: int) -> int:
-    """The most that a process has ever had in memory."""
+def peak_kb(pid: int) -> int:
+    """The most that a process has had in memory since `forget_peak`."""
     text = Path(f"/proc/{pid}/status").read_text()
     found = re.search(r"VmHWM:\s+(\d+)", text)
     assert found is not None
     return int(found[1])
+
+
+def forget_peak(pid: int) -> int:
+    """What it has in memory now counts as its peak; what came before is forgotten."""
+    Path(f"/proc/{pid}/clear_refs").write_text("5")
+    return peak_kb(pid)
 
 
 def mode(path: str | os.PathLike[str]) -> int:

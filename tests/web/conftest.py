@@ -1,27 +1,55 @@
-"""A real server on a fresh store, on SQLite or (`@every_engine`) on each engine."""
+"""Real servers: one that all tests of this process share, and such that a test starts for itself."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.support.counts import check_counts
 from tests.support.dashboard import Server
-from tests.support.engines import fresh_store
 from tests.support.home import Home
+from tests.web.attack import serving
+
+
+@pytest.fixture(scope="session")
+def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """For tests whose subject is neither its start nor its options. Who leaves jobs behind takes `server`."""
+    with serving(tmp_path_factory.mktemp("dashboard"), "--allow-host", "Queue.Example") as server:
+        yield server
 
 
 @pytest.fixture
-def store_engine() -> str:
-    """Overridden by `every_engine` of tests.support.http."""
-    return "sqlite"
+def home(dashboard: Server) -> Iterator[Home]:
+    """Where the shared server's store is; nothing is in it, and nothing stays."""
+    it = Home(dashboard.path)
+    yield it
+    it.close()
+    dashboard.empty()
 
 
 @pytest.fixture
-def store_url(store_engine: str) -> Iterator[str | None]:
-    with fresh_store(store_engine) as url:
-        yield url
+def server(dashboard: Server, home: Home) -> Server:
+    return dashboard
+
+
+@pytest.fixture
+def api(server: Server) -> httpx.Client:
+    """A client with the admin token; its paths are below /api/v1."""
+    return server.client(base_url=server.api)
+
+
+# --- servers of a test's own ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def own_home(tmp_path: Path, store_url: str | None) -> Iterator[Home]:
+    it = Home(tmp_path / "home", url=store_url)
+    yield it
+    it.close()
+    check_counts(it.location)
 
 
 @pytest.fixture
@@ -31,12 +59,12 @@ def kind() -> type[Server]:
 
 
 @pytest.fixture
-def start_server(home: Home, kind: type[Server]) -> Iterator[Callable[..., Server]]:
+def start_server(own_home: Home, kind: type[Server]) -> Iterator[Callable[..., Server]]:
     """Starts servers with other options; those that still run are ended, and must end well."""
     started: list[Server] = []
 
     def start(*args: str, env: dict[str, str] | None = None) -> Server:
-        started.append(kind(home, *args, env=env))
+        started.append(kind(own_home, *args, env=env))
         return started[-1]
 
     yield start
@@ -46,11 +74,5 @@ def start_server(home: Home, kind: type[Server]) -> Iterator[Callable[..., Serve
 
 
 @pytest.fixture
-def server(start_server: Callable[..., Server]) -> Server:
+def own_server(start_server: Callable[..., Server]) -> Server:
     return start_server()
-
-
-@pytest.fixture
-def api(server: Server) -> httpx.Client:
-    """A client with the admin token; its paths are below /api/v1."""
-    return server.client(base_url=server.api)

@@ -10,7 +10,7 @@ import pytest
 from queuectl.testing import wait_until
 from tests.support.dashboard import Server
 from tests.support.home import Home
-from tests.support.http import every_engine, ok, problem
+from tests.support.http import ok, problem
 
 
 def enqueue(api: httpx.Client, *jobs: dict[str, Any]) -> None:
@@ -21,7 +21,6 @@ def states(api: httpx.Client) -> dict[str, str]:
     return {job["id"]: job["state"] for job in ok(api.get("/jobs"))["jobs"]}
 
 
-@every_engine
 def test_one_job(server: Server, api: httpx.Client) -> None:
     enqueue(api, {"id": "a", "timeout": 5, "tags": ["x"]})
     assert ok(api.post("/jobs/a/hold"))["state"] == "blocked"
@@ -53,7 +52,6 @@ def test_one_job(server: Server, api: httpx.Client) -> None:
         problem(api.request(method, f"/jobs/a{path}", **body), 404, "not_found")
 
 
-@every_engine
 def test_many_by_id(server: Server, api: httpx.Client) -> None:
     enqueue(api, *({"id": id} for id in "abcd"))
     act = {"action": "cancel", "ids": ["a", "b", "nobody"]}
@@ -66,7 +64,6 @@ def test_many_by_id(server: Server, api: httpx.Client) -> None:
     assert ok(api.post("/jobs/actions", json=act))["count"] == 0
 
 
-@every_engine
 def test_many_by_filter(server: Server, api: httpx.Client) -> None:
     enqueue(api, {"id": "a", "queue": "mail", "tags": ["x"]}, {"id": "b", "queue": "mail"}, {"id": "c"})
 
@@ -135,7 +132,6 @@ def test_what_could_mean_every_job_by_mistake_is_refused(server: Server, api: ht
     assert states(api) == {"a": "pending"}
 
 
-@every_engine
 def test_dead_letters_by_their_cause(server: Server, home: Home, api: httpx.Client) -> None:
     for id, command, queue in (("a", "exit 3", "q"), ("b", "exit 3", "r"), ("c", "kill -9 $$", "q")):
         enqueue(api, {"id": id, "command": command, "queue": queue, "max_retries": 0})

@@ -10,14 +10,13 @@ import httpx
 
 from tests.support.dashboard import Server
 from tests.support.home import Home
-from tests.support.http import every_engine, ok
+from tests.support.http import ok
 
 SIZE = 1_000_000
 # A mark of byte order that is none, NUL, an escape sequence, half a character and a surrogate, in bytes.
 DIRT = r"\377\376\000\033[31m\303\355\240\200"
 
 
-@every_engine
 def test_random_bytes_come_through_everywhere(server: Server, home: Home, api: httpx.Client) -> None:
     command = f"head -c {SIZE} /dev/urandom | tee printed; printf '{DIRT}' | tee dirt >&2; exit 3"
     fields = {"command": command, "id": "a", "max_retries": 0, "cwd": str(home.work)}

@@ -9,12 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from tests.support.dashboard import ColdServer, Server
+from tests.support.dashboard import NewProcessServer, Server
 from tests.support.home import Home
-from tests.support.http import every_engine, ok, problem
+from tests.support.http import ok, problem
 
 
-@every_engine
 def test_a_job_is_stored_with_its_fields(server: Server, api: httpx.Client) -> None:
     fields = {"command": "echo hi", "queue": "mail", "priority": 7, "tags": ["a", "b"], "timeout": "10m"}
     answer = api.post("/jobs", json={**fields, "env": {"NAME": "grün"}, "max_retries": 2})
@@ -66,7 +65,6 @@ def test_a_changed_default_holds_for_the_next_job(server: Server, api: httpx.Cli
 # --- many -------------------------------------------------------------------------------------------
 
 
-@every_engine
 def test_many_come_in_at_once_or_not_at_all(server: Server, api: httpx.Client) -> None:
     done = ok(api.post("/jobs/batch", json={"jobs": ["echo 1", {"command": "echo 2", "id": "two"}]}), 201)
     assert done["count"] == 2
@@ -119,7 +117,6 @@ def test_many_thousands(server: Server, api: httpx.Client) -> None:
 KEY = {"Idempotency-Key": "order 42 / grün".encode()}
 
 
-@every_engine
 def test_the_same_request_again_gives_the_same_job(server: Server, api: httpx.Client) -> None:
     body = {"command": "charge", "env": {"A": "1", "B": "2"}}
     first = api.post("/jobs", json=body, headers=KEY)
@@ -145,7 +142,6 @@ def test_a_refused_request_leaves_its_key_free(api: httpx.Client) -> None:
     problem(api.post("/jobs", json={"command": "true", "id": "x"}, headers=KEY), 422, "invalid_input")
 
 
-@every_engine
 def test_one_job_of_many_requests_at_the_same_time(server: Server, api: httpx.Client) -> None:
     ready = threading.Barrier(12)
 
@@ -175,11 +171,11 @@ def test_different_requests_with_one_key_at_the_same_time(server: Server, api: h
 
 
 def test_a_crash_before_the_answer_makes_no_second_job(
-    home: Home, start_server: Callable[..., Server]
+    own_home: Home, start_server: Callable[..., Server]
 ) -> None:
     """The server dies when the job is stored and the answer is not yet sent."""
-    doomed = ColdServer(
-        home, env={"QUEUECTL_ENABLE_FAILPOINTS": "1", "QUEUECTL_FAILPOINT": "enqueue.acked=kill9"}
+    doomed = NewProcessServer(
+        own_home, env={"QUEUECTL_ENABLE_FAILPOINTS": "1", "QUEUECTL_FAILPOINT": "enqueue.acked=kill9"}
     )
     with pytest.raises(httpx.TransportError):
         doomed.client(base_url=doomed.api).post("/jobs", json={"command": "true"}, headers=KEY)

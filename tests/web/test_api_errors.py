@@ -6,7 +6,9 @@ import json
 from typing import Any
 
 import httpx
+import pytest
 
+from queuectl.cli.main import main
 from tests.support.dashboard import Server
 from tests.support.http import ok, problem
 
@@ -44,7 +46,10 @@ SAME: tuple[tuple[str, str, Any, tuple[str, ...]], ...] = (
 )
 
 
-def test_the_words_of_the_command_line(server: Server, api: httpx.Client) -> None:
+def test_the_words_of_the_command_line(
+    server: Server, api: httpx.Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("QUEUECTL_HOME", str(server.path))
     ok(api.post("/jobs", json={"command": "true", "id": "known"}), 201)
     ok(api.post("/jobs", json={"command": "true", "id": "over"}), 201)
     ok(api.post("/jobs/over/cancel"))
@@ -54,19 +59,14 @@ def test_the_words_of_the_command_line(server: Server, api: httpx.Client) -> Non
         given = answer.json()
         assert answer.headers["content-type"] == "application/problem+json", (path, answer.text)
         assert 400 <= answer.status_code < 500, (path, given)
-        told = server.home.q(*command, "--json") if "--" not in command else _before(server, command)
-        assert told.returncode != 0, command
-        error = json.loads(told.stderr)["error"]
+        at = command.index("--") if "--" in command else len(command)
+        assert main([*command[:at], "--json", *command[at:]]) != 0, command
+        error = json.loads(capsys.readouterr().err)["error"]
         # What is wrong is the field here, the option there.
         expected = error["code"], error["message"].removeprefix("--"), error.get("hint")
         if (given["code"], given["detail"], given["hint"]) != expected:
             different.append((method, path, body, given, expected))
     assert different == []
-
-
-def _before(server: Server, command: tuple[str, ...]) -> Any:
-    at = command.index("--")
-    return server.home.q(*command[:at], "--json", *command[at:])
 
 
 def test_what_cannot_be_read(server: Server, api: httpx.Client) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from tests.support.dashboard import Server
-from tests.support.http import every_engine, ok, problem
+from tests.support.http import ok, problem
 
 
 def fill(server: Server, api: httpx.Client) -> None:
@@ -36,7 +36,6 @@ def ids(api: httpx.Client, **params: Any) -> list[str]:
     return [job["id"] for job in ok(api.get("/jobs", params=params))["jobs"]]
 
 
-@every_engine
 def test_filters(server: Server, api: httpx.Client) -> None:
     fill(server, api)
     every = ["plain", "mail", "later", "held", "gone"]
@@ -68,7 +67,6 @@ def test_as_the_command_line_lists_them(server: Server, api: httpx.Client) -> No
     assert ok(api.get("/jobs"))["jobs"] == json.loads(server.home.ok("list", "--json"))
 
 
-@every_engine
 def test_strange_words_find_nothing_and_break_nothing(server: Server, api: httpx.Client) -> None:
     for name, word in itertools.product(("queue", "tag", "search"), ("\0", "'", "%", "\\", "😀", "", "a\nb")):
         answer = api.get("/jobs", params={name: word, "count": True})
@@ -82,7 +80,6 @@ def test_strange_words_find_nothing_and_break_nothing(server: Server, api: httpx
             assert answer.status_code in (404, 422), (path, word, answer.text)
 
 
-@every_engine
 def test_pages_miss_nothing_while_others_arrive(server: Server, api: httpx.Client) -> None:
     ok(
         api.post("/jobs/batch", json={"jobs": [{"id": f"j{n:03}", "command": "true"} for n in range(25)]}),

@@ -9,7 +9,7 @@ import httpx
 from queuectl.testing import wait_until
 from tests.support.dashboard import Server
 from tests.support.home import Home
-from tests.support.http import every_engine, ok, problem
+from tests.support.http import ok, problem
 
 
 def run(home: Home, api: httpx.Client, id: str, command: str, **more: Any) -> None:
@@ -19,7 +19,6 @@ def run(home: Home, api: httpx.Client, id: str, command: str, **more: Any) -> No
     home.wait_for(id, "completed", "dead", timeout=60)
 
 
-@every_engine
 def test_a_file_with_ranges(server: Server, home: Home, api: httpx.Client) -> None:
     run(home, api, "a", "printf 0123456789; sleep 0.2; printf abc >&2")
     whole = api.get("/jobs/a/output")
@@ -75,7 +74,6 @@ def test_attempts_have_their_own(server: Server, home: Home, api: httpx.Client) 
     assert (first, last) == ("run 1\n", "run 2\n")
 
 
-@every_engine
 def test_pieces_make_up_the_whole_wherever_they_are_cut(
     server: Server, home: Home, api: httpx.Client
 ) -> None:

@@ -8,10 +8,9 @@ import httpx
 
 from tests.support.dashboard import Server
 from tests.support.home import Home
-from tests.support.http import every_engine, ok, problem
+from tests.support.http import ok, problem
 
 
-@every_engine
 def test_queues(server: Server, home: Home, api: httpx.Client) -> None:
     ok(api.post("/jobs", json={"command": "true", "queue": "mail"}), 201)
     rules = ok(api.patch("/queues/mail", json={"concurrency": 2, "rate": "100/min", "timeout": "10m"}))
@@ -32,7 +31,6 @@ def test_queues(server: Server, home: Home, api: httpx.Client) -> None:
     assert ok(api.get("/queues/mail"))["jobs"]["pending"] == 1
 
 
-@every_engine
 def test_schedules(server: Server, home: Home, api: httpx.Client) -> None:
     body = {"recurrence": "0 3 * * *", "job": {"command": "backup", "env": {"A": "secret"}}}
     made = ok(api.put("/schedules/nightly", json={**body, "time_zone": "Europe/Berlin"}), 201)
@@ -62,7 +60,6 @@ def test_settings(server: Server, home: Home, api: httpx.Client) -> None:
     assert back["origin"] == "default"
 
 
-@every_engine
 def test_numbers_and_the_past(server: Server, home: Home, api: httpx.Client) -> None:
     ok(api.post("/jobs/batch", json={"jobs": ["true", "true", {"command": "false", "max_retries": 0}]}), 201)
     home.start()

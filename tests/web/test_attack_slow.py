@@ -17,10 +17,10 @@ import pytest
 
 from queuectl.testing import wait_until
 from queuectl.web import protocol
-from tests.support.dashboard import ColdServer, Server
+from tests.support.dashboard import NewProcessServer, Server
 from tests.support.home import Home
 from tests.support.http import ok
-from tests.web.attack import connect, head, memory_kb, statuses, until_closed
+from tests.web.attack import connect, forget_peak, head, peak_kb, statuses, until_closed
 from tests.web.test_attack_http import JSON
 
 pytestmark = pytest.mark.long
@@ -38,10 +38,20 @@ run()
 """
 
 
-class HastyServer(ColdServer):
-    """Its process runs the same command by another door."""
+class HastyServer(NewProcessServer):
+    """Its process runs the same command with other bounds."""
 
-    door = ("-c", HASTY)
+    program = ("-c", HASTY)
+
+
+@pytest.fixture
+def home(own_home: Home) -> Home:
+    return own_home
+
+
+@pytest.fixture
+def server(own_server: Server) -> Server:
+    return own_server
 
 
 @pytest.fixture
@@ -118,7 +128,7 @@ def test_the_second_head_has_a_limit_too_but_a_stream_has_none(hasty: Server) ->
 @pytest.mark.parametrize("path", ["/static/app.js", "/api/v1/openapi.json"])
 def test_who_does_not_read_is_cut_off(hasty: Server, path: str) -> None:
     """It asks for more and more and takes nothing; that must not cost memory, nor a connection for ever."""
-    before = memory_kb(hasty.process.pid)
+    before = forget_peak(hasty.process.pid)
     with socket.socket() as peer:
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         peer.settimeout(10)
@@ -126,7 +136,7 @@ def test_who_does_not_read_is_cut_off(hasty: Server, path: str) -> None:
         request = head(hasty, f"GET {path} HTTP/1.1", close=False)
         with pytest.raises((BrokenPipeError, ConnectionResetError)):
             peer.sendall(request * 100_000)
-    assert memory_kb(hasty.process.pid) - before < 60_000
+    assert peak_kb(hasty.process.pid) - before < 60_000
     ok(hasty.client().get(JOBS))
 
 
@@ -134,7 +144,7 @@ def test_a_slow_reader_of_a_stream_costs_little_and_keeps_nobody(hasty: Server) 
     with hasty.queue() as queue:
         for n in range(300):
             queue.enqueue("true", queue=f"{n:03}-{'q' * 50}")
-    before = memory_kb(hasty.process.pid)
+    before = forget_peak(hasty.process.pid)
     with socket.socket() as peer:
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
         peer.connect(("127.0.0.1", hasty.port))
@@ -142,7 +152,7 @@ def test_a_slow_reader_of_a_stream_costs_little_and_keeps_nobody(hasty: Server) 
         with hasty.client() as client:
             for _ in range(40):
                 ok(client.post(JOBS, json={"command": "true"}), 201)
-    assert memory_kb(hasty.process.pid) - before < 60_000
+    assert peak_kb(hasty.process.pid) - before < 60_000
 
 
 # --- C24: many --------------------------------------------------------------------------------------

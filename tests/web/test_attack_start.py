@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.dashboard import ColdServer, Server
+from tests.support.dashboard import NewProcessServer, Server
 from tests.support.home import Home
 from tests.support.http import ok, problem
 from tests.web.attack import mode
@@ -26,7 +26,17 @@ PAGE = {"X-Queuectl": "1"}
 
 @pytest.fixture
 def kind() -> type[Server]:
-    return ColdServer
+    return NewProcessServer
+
+
+@pytest.fixture
+def home(own_home: Home) -> Home:
+    return own_home
+
+
+@pytest.fixture
+def server(own_server: Server) -> Server:
+    return own_server
 
 
 @pytest.fixture
@@ -167,7 +177,7 @@ def test_weak_tokens(home: Home, tmp_path: Path) -> None:
 def test_files_under_umask_0(home: Home, tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        server = ColdServer(home, "--open", env={"BROWSER": "true"})
+        server = NewProcessServer(home, "--open", env={"BROWSER": "true"})
         home.ok("dashboard", "token", "add", "somebody")
     finally:
         os.umask(before)

