@@ -83,6 +83,9 @@ class Collector:
     def count(self) -> int:
         return len(self._spans)
 
+    def clear(self) -> None:
+        self._spans.clear()
+
     def close(self) -> None:
         self._server.shutdown()
         self._thread.join()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from queuectl.core import tracecontext
+from queuectl.core.chunks import unpack
 from queuectl.core.spec import Defaults, job_from_fields
 from tests.support.home import Home
+from tests.tracing.conftest import untraced_home
 
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 IDS = CALLER[3:52]
@@ -57,29 +61,39 @@ def test_it_joins_the_environment_of_a_job_and_gives_way_to_its_own() -> None:
     ]
 
 
-def told(home: Home, *words: str, **env: str) -> str:
-    """What a job that is enqueued so finds in its environment, at a worker that was started in a trace."""
-    home.ok("enqueue", "--id", "job1", *words, ECHO, env=env)
-    home.start(env={"TRACEPARENT": CALLER.replace("0af7", "ffff"), "TRACESTATE": "worker=1"})
-    home.wait_for("job1", "completed")
-    return home.ok("logs", "job1").strip()
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """Its worker was started in a trace."""
+    with untraced_home(tmp_path_factory.mktemp("context")) as home:
+        home.start(env={"TRACEPARENT": CALLER.replace("0af7", "ffff"), "TRACESTATE": "worker=1"})
+        yield home
 
 
-def test_the_callers_trace_reaches_the_command(home: Home) -> None:
-    assert told(home, TRACEPARENT=CALLER, TRACESTATE="a=b") == f"{CALLER} a=b"
+OF_THE_JOB = CALLER.replace("0af7", "aaaa")
+# What the enqueue is told, and what the job finds in its environment.
+TOLD: dict[str, tuple[tuple[str, ...], dict[str, str], str]] = {
+    "of the caller": ((), {"TRACEPARENT": CALLER, "TRACESTATE": "a=b"}, f"{CALLER} a=b"),
+    "invalid": ((), {"TRACEPARENT": "00-nonsense", "TRACESTATE": "a=b"}, "none none"),
+    "of the job itself": (
+        ("--env", f"TRACEPARENT={OF_THE_JOB}"),
+        {"TRACEPARENT": CALLER},
+        f"{OF_THE_JOB} none",
+    ),
+    "none, not even the worker's": ((), {}, "none none"),
+}
 
 
-def test_an_invalid_one_does_not(home: Home) -> None:
-    assert told(home, TRACEPARENT="00-nonsense", TRACESTATE="a=b") == "none none"
-
-
-def test_a_job_that_names_its_own_keeps_it(home: Home) -> None:
-    own = CALLER.replace("0af7", "aaaa")
-    assert told(home, "--env", f"TRACEPARENT={own}", TRACEPARENT=CALLER) == f"{own} none"
-
-
-def test_without_a_caller_there_is_none_not_even_the_workers(home: Home) -> None:
-    assert told(home) == "none none"
+def test_which_trace_reaches_the_command(served: Home) -> None:
+    for number, (words, env, _) in enumerate(TOLD.values()):
+        served.ok("enqueue", "--id", f"job{number}", *words, ECHO, env=env)
+    found = {}
+    for number, name in enumerate(TOLD):
+        served.wait_for(f"job{number}", "completed")
+        with served.queue() as queue:
+            (attempt,) = queue.attempts(queue.get(f"job{number}"))
+        (printed,) = unpack(attempt.output or b"")
+        found[name] = printed.data.decode().strip()
+    assert found == {name: seen for name, (_, _, seen) in TOLD.items()}
 
 
 def test_jobs_of_a_file_carry_none(home: Home) -> None:

@@ -9,16 +9,18 @@ import pytest
 from tests.support.dashboard import Server
 from tests.support.home import Home
 from tests.tracing.collector import PRODUCER, Collector
+from tests.tracing.conftest import untraced_home
 
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 OF_THE_SERVER = {"TRACEPARENT": CALLER.replace("0af7", "ffff")}
 
 
-@pytest.fixture
-def server(home: Home) -> Iterator[Server]:
-    it = Server(home, env=OF_THE_SERVER)
-    yield it
-    it.stop()
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with untraced_home(tmp_path_factory.mktemp("http")) as home:
+        it = Server(home, env=OF_THE_SERVER)
+        yield it
+        it.stop()
 
 
 def enqueued(server: Server, id: str, **headers: str) -> dict[str, str]:
@@ -41,7 +43,8 @@ def test_so_do_many(server: Server) -> None:
     answer = server.client().post("/api/v1/jobs/batch", json=body, headers={"traceparent": CALLER})
     assert answer.status_code == 201, answer.text
     with server.queue() as queue:
-        assert [job.environment() for job in queue.list()] == [{"TRACEPARENT": CALLER}] * 2
+        found = [queue.get(id).environment() for id in answer.json()["ids"]]
+    assert found == [{"TRACEPARENT": CALLER}] * 2
 
 
 def test_a_traced_server_sends_a_span_for_each_enqueue(home: Home, collector: Collector) -> None:

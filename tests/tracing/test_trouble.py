@@ -6,7 +6,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,8 +55,11 @@ def test_neither_enqueue_nor_worker_loads_what_they_do_not_use(
     shut = _shadow(tmp_path, "import os; os._exit(99)")
     env = {**variables, "PYTHONPATH": shut, "TRACEPARENT": "00-" + "a" * 32 + "-" + "b" * 16 + "-01"}
     home.ok("enqueue", "--id", "job1", "true", env=env)
-    home.start(env=env)
+    worker = home.foreground(env=env)
     home.wait_for("job1", "completed")
+    worker.terminate()
+    worker.communicate(timeout=60)
+    assert worker.returncode == 0
     assert home.q("-V", env={"PYTHONPATH": shut}).returncode == 0
     probe = home.q("enqueue", "true", env={**env, **ON["endpoint"], "OTEL_TRACES_EXPORTER": "otlp"})
     assert probe.returncode == 99  # so it would be noticed
@@ -75,7 +77,7 @@ def test_a_worker_says_once_that_the_package_is_missing(home: Home, tmp_path: Pa
     worker = home.foreground(env=env)
     home.wait_for("job1", "completed")
     worker.terminate()
-    _, said = worker.communicate(timeout=20)
+    _, said = worker.communicate(timeout=60)
 
     assert worker.returncode == 0
     lines = [line for line in said.decode().splitlines() if "tracing" in line]
@@ -89,7 +91,7 @@ def test_an_exporter_that_nobody_has_is_told_of_too(home: Home) -> None:
     worker = home.foreground(env={"OTEL_TRACES_EXPORTER": "carrier-pigeon"})
     home.wait_for("job1", "completed")
     worker.terminate()
-    _, said = worker.communicate(timeout=20)
+    _, said = worker.communicate(timeout=60)
     assert b"no package for the exporter 'carrier-pigeon'" in said
 
 
@@ -131,10 +133,11 @@ def test_a_closed_port_disturbs_nobody(home: Home, closed_port: int) -> None:
     worker = home.foreground(env=env)
     home.wait_for("job1", "completed")
     for number in range(5):
-        home.ok("enqueue", "--id", f"more{number}", "true", env={"OTEL_SDK_DISABLED": "true"})
+        with home.queue() as queue:
+            queue.enqueue("true", id=f"more{number}")
         home.wait_for(f"more{number}", "completed")
     worker.terminate()
-    _, said = worker.communicate(timeout=20)
+    _, said = worker.communicate(timeout=60)
 
     assert worker.returncode == 0
     lines = [line for line in said.decode().splitlines() if "traces cannot be exported" in line]
@@ -143,32 +146,30 @@ def test_a_closed_port_disturbs_nobody(home: Home, closed_port: int) -> None:
     assert b"geheim" not in said
 
 
+def silence(port: int) -> dict[str, str]:
+    """The exporter itself would wait for ten minutes: far longer than any test waits for a command."""
+    return {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{port}",
+        "OTEL_EXPORTER_OTLP_TIMEOUT": "600",
+        "OTEL_BSP_EXPORT_TIMEOUT": "600000",
+    }
+
+
 @pytest.mark.parametrize("words", [("enqueue", "true"), ("run", "--", "true")], ids=["enqueue", "run"])
-def test_a_collector_that_never_answers_costs_a_second_at_most(
-    home: Home, silent_port: int, collector: Collector, words: tuple[str, ...]
+def test_nobody_waits_for_a_collector_that_never_answers(
+    home: Home, silent_port: int, words: tuple[str, ...]
 ) -> None:
-    home.ok("init")
-    seconds = {}
-    for name, env in {
-        "answers": collector.environment,
-        "is silent": {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{silent_port}"},
-    }.items():
-        began = time.monotonic()
-        home.ok(*words, env=env)
-        seconds[name] = time.monotonic() - began
-    # Of the ten that the exporter itself would wait; the rest is for a machine that does other things.
-    assert seconds["is silent"] < seconds["answers"] + 1 + 3
+    home.ok(*words, env=silence(silent_port))
 
 
 def test_a_stop_does_not_wait_for_a_silent_collector(home: Home, silent_port: int) -> None:
-    worker = home.foreground(env={"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{silent_port}"})
-    home.ok("enqueue", "--id", "job1", "true")
+    with home.queue() as queue:
+        queue.enqueue("true", id="job1")
+    worker = home.foreground(env=silence(silent_port))
     home.wait_for("job1", "completed")
-    began = time.monotonic()
     worker.terminate()
-    worker.communicate(timeout=20)
+    worker.communicate(timeout=60)
     assert worker.returncode == 0
-    assert time.monotonic() - began < 6
 
 
 def test_the_console_exporter_leaves_stdout_to_ids(home: Home) -> None:
