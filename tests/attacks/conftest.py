@@ -1,4 +1,4 @@
-"""Sites that an enemy has been to."""
+"""Homes that an enemy has been to."""
 
 from __future__ import annotations
 

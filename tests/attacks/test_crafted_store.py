@@ -81,9 +81,14 @@ def test_triggers_and_views_in_it_are_not_executed(furnished: Home) -> None:
 @pytest.mark.parametrize(
     "craft",
     [
-        "DROP TABLE jobs; CREATE TABLE jobs (seq INTEGER PRIMARY KEY, id, command)",
+        pytest.param(
+            "DROP TABLE jobs; CREATE TABLE jobs (seq INTEGER PRIMARY KEY, id, command)", marks=pytest.mark.long
+        ),
         "ALTER TABLE jobs RENAME TO real; CREATE VIEW jobs AS SELECT * FROM real",
-        "DROP TABLE config; CREATE VIRTUAL TABLE config USING fts5(key, value, updated_at)",
+        pytest.param(
+            "DROP TABLE config; CREATE VIRTUAL TABLE config USING fts5(key, value, updated_at)",
+            marks=pytest.mark.long,
+        ),
         "PRAGMA writable_schema = ON;"
         "UPDATE sqlite_schema SET sql = replace(sql, ') STRICT', ')') WHERE name = 'jobs'",
     ],

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from queuectl import doorbell
+from queuectl.cli.main import main
 from queuectl.errors import StoreError
 from queuectl.logfiles import LogReader, log_name
 from queuectl.paths import make_private_dir
@@ -20,10 +21,12 @@ ENEMY = 1234
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be two users")
 
 
-def as_enemy(script: str, *args: object) -> None:
+def as_enemy(script: str, *args: object, stdin: str = "") -> None:
     """By a process that really is somebody else, so that the kernel decides what it may do."""
     code = f"import os, sys; os.setgroups([]); os.setgid({ENEMY}); os.setuid({ENEMY})\n{script}"
-    subprocess.run([sys.executable, "-I", "-c", code, *map(str, args)], check=True, timeout=60)
+    subprocess.run(
+        [sys.executable, "-I", "-c", code, *map(str, args)], input=stdin, text=True, check=True, timeout=60
+    )
 
 
 @pytest.fixture
@@ -35,43 +38,53 @@ def open_to_all(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@needs_root
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        *(("queue.db", kind) for kind in ("link", "dangling link", "pipe", "file")),
-        ("run", "directory"),
-        ("logs", "link"),
-        ("dashboard.token", "dangling link"),
-        ("config.toml", "pipe"),
-        ("config.toml", "file"),
-    ],
+PLANTED = (
+    *(("queue.db", kind) for kind in ("link", "dangling link", "pipe", "file")),
+    ("run", "directory"),
+    ("logs", "link"),
+    ("dashboard.token", "dangling link"),
+    ("config.toml", "pipe"),
+    ("config.toml", "file"),
 )
+# By an enemy: for each line of stdin its kind, where it is to be, and what it shall lead to.
+PLANT = """
+for line in sys.stdin:
+    kind, path, target = line.rstrip("\\n").split("\\t")
+    if kind == "link":
+        os.symlink(target, path)
+    elif kind == "dangling link":
+        os.symlink(target + ".not", path)
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "directory":
+        os.mkdir(path)
+    else:
+        open(path, "w").write(f'db = "{target}.not"')
+"""
+
+
+@needs_root
 def test_a_home_that_others_could_write_to_is_not_taken_over(
-    open_to_all: Path, home: Home, kind: str, name: str
+    open_to_all: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    home.path.mkdir()
-    home.path.chmod(0o777)
     target = open_to_all / "precious"
     target.write_text("precious")
     target.chmod(0o600)
-    make = {
-        "link": "os.symlink(sys.argv[2], sys.argv[1])",
-        "dangling link": "os.symlink(sys.argv[2] + '.not', sys.argv[1])",
-        "pipe": "os.mkfifo(sys.argv[1])",
-        "file": "open(sys.argv[1], 'w').write(f'db = \"{sys.argv[2]}.not\"')",
-        "directory": "os.mkdir(sys.argv[1])",
-    }
-    as_enemy(make[kind], home.path / name, target)
-
-    result = home.q("enqueue", "true")
-    assert result.returncode in (2, 3), result.stdout
-    assert "Traceback" not in result.stderr
-
+    homes = {row: open_to_all / f"home{number}" for number, row in enumerate(PLANTED)}
+    for path in homes.values():
+        path.mkdir()
+        path.chmod(0o777)
+    lines = [f"{kind}\t{path / name}\t{target}\n" for (name, kind), path in homes.items()]
+    as_enemy(PLANT, stdin="".join(lines))
+    for row, path in homes.items():
+        monkeypatch.setenv("QUEUECTL_HOME", str(path))
+        assert main(["enqueue", "true"]) in (2, 3), row
+        said = capsys.readouterr()
+        assert said.out == "", row
+        assert "internal error" not in said.err, row
+        assert os.listdir(path) == [row[0]]
     assert target.read_text() == "precious"
     assert not (open_to_all / "precious.not").exists()
-    home.path.chmod(0o700)
-    (home.path / name).rmdir() if kind == "directory" else (home.path / name).unlink()
 
 
 @needs_root

@@ -43,6 +43,7 @@ def test_such_a_line_is_understood() -> None:
     assert made('openat(AT_FDCWD, "/a", O_RDONLY) = 3') == []
 
 
+@pytest.mark.long  # strace follows a dozen processes
 @pytest.mark.parametrize("mask", [0o000, pytest.param(0o077, marks=pytest.mark.proof)])
 def test_no_file_is_ever_made_wider(home: Home, tmp_path: Path, mask: int) -> None:
     if shutil.which("strace") is None:

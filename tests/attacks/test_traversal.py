@@ -22,7 +22,7 @@ from tests.web.attack import count_jobs, serving
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with serving(tmp_path_factory.mktemp("traversal")) as server:
         yield server
 
@@ -65,9 +65,9 @@ def test_names_of_other_things_make_no_path_either(unchecked: Home, tmp_path: Pa
     assert made == set()
 
 
-def test_none_can_be_sent(here: Server) -> None:
-    before = count_jobs(here)
-    with here.client() as client:
+def test_none_can_be_sent(dashboard: Server) -> None:
+    before = count_jobs(dashboard)
+    with dashboard.client() as client:
         for payload in STORED:
             answer = client.post("/api/v1/jobs", json={"id": payload, "command": "true"})
             assert answer.status_code == 422, (payload, answer.text)
@@ -78,7 +78,7 @@ def test_none_can_be_sent(here: Server) -> None:
             # What a client cuts out of the path itself leads to another page of ours.
             assert answer.status_code in (307, 404, 405, 422), (payload, answer.text)
             assert "root:" not in answer.text
-    assert count_jobs(here) == before
+    assert count_jobs(dashboard) == before
 
 
 class TestFoundInTheStore:

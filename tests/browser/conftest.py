@@ -12,10 +12,11 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from tests.browser import chromium
 from tests.browser.tab import Tab, Watch
 from tests.support.dashboard import OWN, Server
+from tests.support.home import Home
 from tests.support.quiet_network import links_stay
-from tests.web.conftest import api, kind, server, start_server
+from tests.web.conftest import api, kind, own_home, own_server, start_server
 
-__all__ = ["api", "kind", "server", "start_server"]
+__all__ = ["api", "kind", "own_home", "own_server", "start_server"]
 
 PATIENCE_MS = 20_000  # machines that test are busy
 
@@ -29,6 +30,17 @@ def browser() -> Iterator[Browser]:
         found = playwright.chromium.launch(executable_path=program, args=list(chromium.ARGUMENTS))
         yield found
         found.close()
+
+
+@pytest.fixture
+def home(own_home: Home) -> Home:
+    return own_home
+
+
+@pytest.fixture
+def server(own_server: Server) -> Server:
+    """Of the test's own: pages hold streams and sessions for as long as they are open."""
+    return own_server
 
 
 @pytest.fixture

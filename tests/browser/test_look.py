@@ -9,7 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.scene import PAGES, set_scene
+from tests.browser.example_store import PAGES, fill_store
 from tests.browser.tab import Tab
 from tests.support.dashboard import Server
 from tests.support.home import Home
@@ -38,7 +38,7 @@ def settle(tab: Tab, page: str) -> None:
 
 @pytest.mark.timeout(300)
 def test_a_full_store(server: Server, home: Home, api: httpx.Client, visit: Visit) -> None:
-    set_scene(api, home)
+    fill_store(api, home)
     tab = visit(server, color_scheme="light")
     wrong: dict[str, list[str]] = {}
     for theme in ("light", "dark"):

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.scene import PAGES, set_past, set_scene
+from tests.browser.example_store import PAGES, fill_history, fill_store
 from tests.browser.tab import CUT_OFF, NOT_LET_IN, Tab
 from tests.browser.test_look import PHONE, settle
 from tests.support.dashboard import Server
@@ -47,7 +47,7 @@ def shoot(tab: Tab, name: str, *, full: bool = True) -> None:
 
 
 def test_full_pages(server: Server, home: Home, api: httpx.Client, visit: Visit) -> None:
-    set_scene(api, home)
+    fill_store(api, home)
     for look, options in LOOKS.items():
         tab = visit(server, **options)
         for page in PAGES:
@@ -101,8 +101,8 @@ def test_empty_pages_and_errors(server: Server, visit: Visit) -> None:
 
 def test_pictures_of_the_documents(server: Server, home: Home, api: httpx.Client, visit: Visit) -> None:
     """docs/images/dashboard-*.png: small, as a reader of docs/dashboard.md sees them."""
-    set_scene(api, home)
-    set_past(home)
+    fill_store(api, home)
+    fill_history(home)
     for name, page, look in (
         ("overview", "overview", "light"),
         ("jobs", "jobs?state=processing,scheduled,blocked,failed,dead,completed,cancelled", "dark"),

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -64,46 +65,7 @@ class TestLooking:
         queue.enqueue("true", id="newcomer")
         top.see("newcomer", "all 1")
 
-    def test_numbers_and_s_choose_a_state(self, start: Start, fake_worker: FakeWorker) -> None:
-        top = furnished(start, fake_worker)
-        top.type("4")
-        top.see("broken", but="waiting")
-        top.type("s")
-        top.see("done", but="broken")
-        top.type("\t\x1b[Z\x1b[Z")  # Tab, and back twice
-        top.see("broken", but="waiting")
-        top.type("0")
-        top.see("broken", "waiting")
-
-    def test_a_filter_narrows_and_escape_clears_it(self, start: Start, fake_worker: FakeWorker) -> None:
-        top = furnished(start, fake_worker)
-        top.type("/")
-        top.type("echo flaky" + ENTER)
-        top.see("filter: echo flaky", "flaky", but="waiting")
-        top.type(ESCAPE)
-        top.see("waiting", "flaky", but="filter:")
-        top.type("/queue:mail tag:night" + ENTER)
-        top.see("waiting", "filter: queue:mail tag:night", but="flaky")
-        top.type("/nothing-like-this" + ENTER)
-        top.see("no jobs match")
-
-    def test_a_filter_that_makes_no_sense_is_told_and_can_be_cleared(
-        self, start: Start, fake_worker: FakeWorker
-    ) -> None:
-        top = furnished(start, fake_worker)
-        top.type("/state:weird" + ENTER)
-        top.see("unknown state 'weird'")
-        top.type(ESCAPE)
-        top.see("waiting", but="unknown state")
-
-    def test_the_help_comes_and_goes(self, start: Start, fake_worker: FakeWorker) -> None:
-        top = furnished(start, fake_worker)
-        top.type("?")
-        top.see("next page, back", "pause or resume the queue")
-        top.type("q")  # any key
-        top.see("broken", but="next page, back")
-        assert top.process.poll() is None
-
+    @pytest.mark.long
     def test_pages_of_many_jobs(self, start: Start, queue: Queue) -> None:
         queue.enqueue_many([{"command": "true", "id": f"job-{number:03}"} for number in range(150)])
         top = start()
@@ -119,6 +81,95 @@ class TestLooking:
         top.end()
         codes = {code for colours in top.screen.colours for code in colours.split(";")}
         assert codes <= {"", "0", "1", "2", "3", "4", "7", "39", "49"}
+
+
+class TestKeys:
+    """Of one program, on a store in which nothing changes: each test leaves the jobs as it found them."""
+
+    @pytest.fixture(scope="class")
+    def shared_home(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+        home = Home(tmp_path_factory.mktemp("keys") / "home")
+        yield home
+        home.close()
+
+    @pytest.fixture(scope="class")
+    def program(self, shared_home: Home) -> Iterator[Program]:
+        with shared_home.queue() as queue:
+            FakeWorker(queue).furnish()
+        program = Program(shared_home.env, shared_home.work)
+        yield program
+        program.close()
+
+    @pytest.fixture
+    def top(self, program: Program) -> Program:
+        """All jobs are shown, and the cursor is on them."""
+        if "filter:" in program.see("COMMAND"):
+            program.type(ESCAPE)  # alone: with a key behind it, it would be another key
+            program.see("COMMAND", but="filter:")
+        program.type("0")
+        program.see("running", "broken", "waiting", "mail")
+        return program
+
+    def test_numbers_and_s_choose_a_state(self, top: Program) -> None:
+        top.type("4")
+        top.see("broken", but="waiting")
+        top.type("s")
+        top.see("done", but="broken")
+        top.type("\t\x1b[Z\x1b[Z")  # Tab, and back twice
+        top.see("broken", but="waiting")
+        top.type("0")
+        top.see("broken", "waiting")
+
+    def test_a_filter_narrows_and_escape_clears_it(self, top: Program) -> None:
+        top.type("/")
+        top.type("echo flaky" + ENTER)
+        top.see("filter: echo flaky", "flaky", but="waiting")
+        top.type(ESCAPE)
+        top.see("waiting", "flaky", but="filter:")
+        top.type("/queue:mail tag:night" + ENTER)
+        top.see("waiting", "filter: queue:mail tag:night", but="flaky")
+        top.type("/nothing-like-this" + ENTER)
+        top.see("no jobs match")
+
+    def test_a_filter_that_makes_no_sense_is_told_and_can_be_cleared(self, top: Program) -> None:
+        top.type("/state:weird" + ENTER)
+        top.see("unknown state 'weird'")
+        top.type(ESCAPE)
+        top.see("waiting", but="unknown state")
+
+    def test_the_help_comes_and_goes(self, top: Program) -> None:
+        top.type("?")
+        top.see("next page, back", "pause or resume the queue")
+        top.type("q")  # any key
+        top.see("broken", but="next page, back")
+        assert top.process.poll() is None
+
+    def test_anything_but_y_is_no(self, top: Program, shared_home: Home) -> None:
+        top.type("4")
+        top.see("broken", but="waiting")
+        for key in ("n", ESCAPE, ENTER, "q"):
+            top.type("r")
+            top.see("retry broken (dead)?")
+            top.type(key)
+            top.see("COMMAND", but="y / n")
+        assert shared_home.state("broken") == "dead"
+        assert top.process.poll() is None
+
+    def test_says_what_cannot_be_done(self, top: Program) -> None:
+        top.type("5")
+        top.see("done", but="waiting")
+        top.type("c")
+        top.see("done is completed: too late to cancel it")
+
+    def test_a_queue_can_be_chosen_and_entered(self, top: Program) -> None:
+        top.type("\x1b[D" + "j" + ENTER)  # left, down: default comes before mail
+        top.see("filter: queue:mail", "waiting", but="broken")
+        top.type("\x1b[C")  # back to the jobs
+
+    def test_what_is_typed_is_shown_harmless_too(self, top: Program) -> None:
+        top.type("/")
+        top.type("\x1b[200~a[red]b\u202ec\x1b[201~" + ENTER)  # a paste
+        top.see(r"filter: a[red]b\u202ec")
 
 
 class TestLog:
@@ -167,18 +218,6 @@ class TestActing:
         wait_until(lambda: home.state("broken") == "pending", what="the retry")
         top.see("broken runs again", "no jobs match", "dead 0")
 
-    def test_anything_but_y_is_no(self, start: Start, fake_worker: FakeWorker, home: Home) -> None:
-        top = furnished(start, fake_worker)
-        top.type("4")
-        top.see("broken", but="waiting")
-        for key in ("n", ESCAPE, ENTER, "q"):
-            top.type("r")
-            top.see("retry broken (dead)?")
-            top.type(key)
-            top.see("COMMAND", but="y / n")
-        assert home.state("broken") == "dead"
-        assert top.process.poll() is None
-
     def test_cancels_holds_releases_and_deletes(self, start: Start, queue: Queue, home: Home) -> None:
         queue.enqueue("true", id="only")
         top = start()
@@ -199,6 +238,7 @@ class TestActing:
         top.see("no jobs yet")
         assert queue.store.get("only") is None
 
+    @pytest.mark.long
     def test_cancels_a_running_command(self, start: Start, queue: Queue, home: Home) -> None:
         queue.enqueue("echo up; exec sleep 1000", id="sleeper")
         home.start()
@@ -209,13 +249,6 @@ class TestActing:
         top.type("y")
         home.wait_for("sleeper", "cancelled")
         top.see("· cancelled ·")
-
-    def test_says_what_cannot_be_done(self, start: Start, fake_worker: FakeWorker, home: Home) -> None:
-        top = furnished(start, fake_worker)
-        top.type("5")
-        top.see("done", but="waiting")
-        top.type("c")
-        top.see("done is completed: too late to cancel it")
 
     def test_pauses_and_resumes_the_queue_of_the_chosen_job(self, start: Start, queue: Queue) -> None:
         queue.enqueue("true", id="letter", queue="mail")
@@ -231,11 +264,6 @@ class TestActing:
         top.see("resume queue mail?")
         top.type("y")
         wait_until(lambda: not queues.look(queue, "mail").paused, what="the end of the pause")
-
-    def test_a_queue_can_be_chosen_and_entered(self, start: Start, fake_worker: FakeWorker) -> None:
-        top = furnished(start, fake_worker)
-        top.type("\x1b[D" + "j" + ENTER)  # left, down: default comes before mail
-        top.see("filter: queue:mail", "waiting", but="broken")
 
 
 class TestHostileText:
@@ -275,15 +303,11 @@ class TestHostileText:
         top.type("/poor" + ENTER)
         top.see("poor · dead")
 
-    def test_what_is_typed_is_shown_harmless_too(self, start: Start, fake_worker: FakeWorker) -> None:
-        top = furnished(start, fake_worker)
-        top.type("/")
-        top.type("\x1b[200~a[red]b\u202ec\x1b[201~" + ENTER)  # a paste
-        top.see(r"filter: a[red]b\u202ec")
-
 
 class TestEnding:
-    @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+    @pytest.mark.parametrize(
+        ("number", "code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGHUP, 129, marks=pytest.mark.long)]
+    )
     def test_a_signal_gives_the_terminal_back(
         self, start: Start, fake_worker: FakeWorker, number: int, code: int
     ) -> None:
@@ -327,6 +351,7 @@ class TestTrouble:
         assert (result.returncode, result.stdout) == (2, "")
         assert result.stderr == "error: top needs a terminal\n  hint: elsewhere: queuectl status --watch\n"
 
+    @pytest.mark.long
     def test_so_it_does_on_a_dumb_terminal(self, start: Start) -> None:
         top = start(TERM="dumb")
         assert top.end() == 2

@@ -38,7 +38,7 @@ while [ ! -e never ]; do sleep 0.2; done
 """
 
 
-def set_scene(api: httpx.Client, home: Home) -> None:
+def fill_store(api: httpx.Client, home: Home) -> None:
     """Jobs in every state, a worker that runs two, queues with limits and a pause, schedules."""
     script = home.work / "import.sh"
     script.write_text(_IMPORT)
@@ -116,7 +116,7 @@ def set_scene(api: httpx.Client, home: Home) -> None:
     ok(api.post("/schedules/month-end/pause"))
 
 
-def set_past(home: Home) -> None:
+def fill_history(home: Home) -> None:
     """The hour before, as the keepers of the history would have left it: for pictures."""
     now = int(time.time() // 60)
     rows: list[tuple[int, str, int]] = []
