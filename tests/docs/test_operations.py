@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.docs.test_docs import ROOT
+from tests.docs.blocks import ROOT
 from tests.support.home import Home
 
 from queuectl.config.settings import Settings
