@@ -1,4 +1,4 @@
-"""A private home, the real command line, and real workers, which are gone when the test is over."""
+"""A private home, the command line, and real workers, which are gone when the test is over."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.support.commands import run_command
 
 from queuectl.core.job import Job
 from queuectl.queue import Queue
@@ -19,14 +20,20 @@ from queuectl.testing import wait_until
 
 
 class Queuectl:
-    """`queuectl …` as a user types it."""
+    """`queuectl …` as a user types it. It runs in this process, but workers are started as always."""
 
     def __init__(self) -> None:
         self.processes: list[psutil.Process] = []
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        if words[:2] == ("worker", "start"):
+            return self.run_process(*words)
+        return run_command(words)
+
+    def run_process(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "queuectl", *words],
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             encoding="utf-8",

@@ -16,10 +16,8 @@ from queuectl.queue import Queue
 from queuectl.store.messages import Ask
 from queuectl.testing import FakeClock, wait_until
 
-# A machine that is busy with other tests may be late, but never early.
-LATE_MS = 1_500
 
-
+@pytest.mark.long
 def test_fail1_for_real(queuectl: Queuectl, queue: Queue) -> None:
     queuectl("enqueue", '{"id":"fail1","command":"exit 1","max_retries":3}')
     queuectl.start()
@@ -32,8 +30,8 @@ def test_fail1_for_real(queuectl: Queuectl, queue: Queue) -> None:
     runs = queue.attempts(job)
     assert [run.attempt for run in runs] == [1, 2, 3, 4]
     pauses = [(later.started_at or 0) - run.finished_at for run, later in pairwise(runs)]
-    for pause, planned in zip(pauses, (2_000, 4_000, 8_000), strict=True):
-        assert planned - 100 <= pause <= planned + LATE_MS
+    # A machine that is busy may be late, but is never early.
+    assert all(pause >= plan for pause, plan in zip(pauses, waits, strict=True))
     row = queuectl("dlq", "list").splitlines()[1]
     assert " ".join(row.split()) == "fail1 dead 4/4 exit code 1 exit 1"
 
@@ -59,8 +57,9 @@ def test_a_base_of_ones_own_for_real(queuectl: Queuectl, queue: Queue) -> None:
 
     job = wait_for_state(queue, "fail1", "dead")
     first, second, third = queue.attempts(job)
-    assert 450 <= (second.started_at or 0) - first.finished_at <= 500 + LATE_MS
-    assert 200 <= (third.started_at or 0) - second.finished_at <= 250 + LATE_MS
+    # To the millisecond it is shown below; here it comes from the configuration to a real worker.
+    assert (second.started_at or 0) - first.finished_at >= 450
+    assert (third.started_at or 0) - second.finished_at >= 200
 
 
 # --- the same to the millisecond, with a clock that is turned by hand ---------------------------------

@@ -17,13 +17,18 @@ from queuectl.testing import wait_until
 
 def test_a_stop_lets_the_current_job_finish(queuectl: Queuectl, queue: Queue, tmp_path: Path) -> None:
     queuectl.start()
-    queuectl("enqueue", "--id", "current", "touch begun; sleep 1; touch finished")
+    queuectl("enqueue", "--id", "current", "touch begun; until [ -e go ]; do sleep 0.05; done")
     wait_until((tmp_path / "begun").exists, what="the job to begin")
     queuectl("enqueue", "--id", "next", "touch next")
 
-    assert queuectl("worker", "stop") == "✓ 1 worker stopped\n"
+    stop = subprocess.Popen(
+        [sys.executable, "-m", "queuectl", "worker", "stop"], stdout=subprocess.PIPE, text=True
+    )
+    wait_until(lambda: queue.store.workers()[0].control, what="the worker to be asked to stop")
+    (tmp_path / "go").touch()
+    printed, _ = stop.communicate(timeout=60)
 
-    assert (tmp_path / "finished").exists()
+    assert (stop.returncode, printed) == (0, "✓ 1 worker stopped\n")
     assert queue.get("current").state == "completed"
     assert (queue.get("next").state, queue.get("next").attempts) == ("pending", 0)
     assert not (tmp_path / "next").exists()
@@ -76,13 +81,13 @@ def test_data_survives_a_restart_of_the_workers(queuectl: Queuectl, queue: Queue
 
 
 def test_jobs_are_picked_up_without_delay(queuectl: Queuectl, queue: Queue) -> None:
-    queuectl("config", "set", "poll-interval", "1h")  # only the doorbell is left to wake them
+    """Before the next look for jobs, which is an hour away: only the doorbell can wake the workers."""
+    queuectl("config", "set", "poll-interval", "1h")
     queuectl.start("--count", "2")
 
     queuectl("enqueue", "--id", "quick", "true")
 
-    job = wait_for_state(queue, "quick", "completed")
-    assert (job.started_at or 0) - job.created_at < 1_000
+    wait_for_state(queue, "quick", "completed")
 
 
 # --- settings -----------------------------------------------------------------------------------------
@@ -104,20 +109,13 @@ def test_a_job_timeout_reaches_running_workers(queuectl: Queuectl, queue: Queue)
     queuectl.start()
 
     queuectl("config", "set", "job-timeout", "0.2")
-    job_dies_by_timeout(queuectl, queue)
+    queuectl("enqueue", "--id", "slow", "sleep 600")
+    job = wait_for_state(queue, "slow", "dead")
+    assert "timed out after 0.2 s" in (job.last_error or "")
     queuectl("config", "unset", "job-timeout")
 
     queuectl("enqueue", "--id", "free", "sleep 0.5")
     assert queuectl("wait", "free") == "✓ 1 job completed\n"
-
-
-def job_dies_by_timeout(queuectl: Queuectl, queue: Queue) -> None:
-    """Within seconds: a job that was claimed just before the change may still get away."""
-    began = time.monotonic()
-    queuectl("enqueue", "--id", "slow", "sleep 600")
-    job = wait_for_state(queue, "slow", "dead", timeout=10)
-    assert time.monotonic() - began < 10
-    assert "timed out after 0.2 s" in (job.last_error or "")
 
 
 # --- the terminal -------------------------------------------------------------------------------------
