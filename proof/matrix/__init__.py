@@ -17,8 +17,8 @@ from multiprocessing import get_context
 
 import pytest
 from tests.support.engines import ENGINES
+from tests.support.servers.binaries import VARIABLES
 from tests.support.servers.found import base_url
-from tests.support.servers.missing import VARIABLES
 
 from proof.matrix.points import ROUNDS, SCENES, exists_on, keeps_its_store, without_scene
 from proof.matrix.stage import EXIT, KILL, RAISE, STOP, Missed, Stage

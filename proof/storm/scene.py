@@ -18,8 +18,7 @@ from urllib.parse import urlsplit
 
 from tests.support.home import Home
 from tests.support.proxy import Proxy
-from tests.support.servers.lifecycle import PrivateServer
-from tests.support.servers.shared import SERVERS
+from tests.support.servers.private import SERVERS, PrivateServer
 
 from proof.checker import LOG
 from proof.storm.clients import Person, Program

@@ -11,8 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from tests.support.servers.binaries import installed
-from tests.support.servers.missing import NAMES
+from tests.support.servers.binaries import NAMES, installed
 
 from proof.checker import settle
 from proof.storm.client import Task

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 
 from tests.support import processes
-from tests.support.servers.lifecycle import PrivateServer
+from tests.support.servers.private import PrivateServer
 
 from proof.storm.scene import SUPERVISOR, WORKER, Scene
 from queuectl.errors import QueuectlError

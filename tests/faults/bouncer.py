@@ -12,9 +12,15 @@ import psycopg
 import pytest
 
 from queuectl.testing import wait_until
-from tests.support.servers import housing
 from tests.support.servers.binaries import SERVER_FOLDERS
-from tests.support.servers.process import KeptProcess, ServerFailed
+from tests.support.servers.process import (
+    KeptProcess,
+    ServerFailed,
+    free_port,
+    give,
+    make_directory,
+    server_user,
+)
 from tests.support.servers.urls import split_schema
 
 _SETTINGS = """
@@ -52,10 +58,10 @@ class Bouncer:
         self._program = program()
         self._behind, self._schema = urlsplit(split_schema(url)[0]), split_schema(url)[1]
         self._pool = pool
-        self._port = housing.free_port(["127.0.0.1"])
-        self._user = housing.server_user("postgres")
-        self._directory = housing.make_directory("pgbouncer")
-        housing.give(self._directory, user=self._user)
+        self._port = free_port(["127.0.0.1"])
+        self._user = server_user("postgres")
+        self._directory = make_directory("pgbouncer")
+        give(self._directory, user=self._user)
 
     @property
     def _address(self) -> str:

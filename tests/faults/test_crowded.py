@@ -9,7 +9,7 @@ import pytest
 
 from queuectl.testing import wait_until
 from tests.faults.records import RECORD, assert_each_ran_once
-from tests.support.servers.shared import SERVERS
+from tests.support.servers.private import SERVERS
 from tests.support.shared_queue import Place
 
 WORKERS = 8  # with two connections each

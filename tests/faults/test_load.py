@@ -15,7 +15,7 @@ from tests.faults.records import RECORD, assert_each_ran_once
 from tests.support import sessions
 from tests.support.jobs import EVERYTHING, claim, finish, new_job, register, report
 from tests.support.proxy import Proxy
-from tests.support.servers.shared import SERVERS
+from tests.support.servers.private import SERVERS
 from tests.support.shared_queue import Place
 
 SNAPSHOT = {

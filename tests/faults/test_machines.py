@@ -15,7 +15,7 @@ from tests.faults.names import NameServer
 from tests.faults.records import kept
 from tests.faults.ticks import TICKING, assert_no_overlap, lives
 from tests.support.machines import Net, require_namespaces
-from tests.support.servers.shared import SERVERS
+from tests.support.servers.private import SERVERS
 from tests.support.shared_queue import Place, WorkerProcess
 
 pytestmark = pytest.mark.long

@@ -12,7 +12,7 @@ import pytest
 
 from queuectl.testing import wait_until
 from tests.faults.records import RECORD, assert_each_ran_once, kept, started
-from tests.support.servers.lifecycle import PrivateServer
+from tests.support.servers.private import PrivateServer
 from tests.support.shared_queue import Place, WorkerProcess
 
 JOBS = 5_000

@@ -13,8 +13,7 @@ from proof.storm.storms import quick_plan, storms
 from proof.verdict import Part, Verdict
 
 from proof import storm
-from tests.support.servers.lifecycle import PrivateServer
-from tests.support.servers.shared import SERVERS
+from tests.support.servers.private import SERVERS, PrivateServer
 
 pytestmark = pytest.mark.long
 

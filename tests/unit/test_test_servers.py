@@ -16,8 +16,8 @@ import pymysql
 import pytest
 from tests.support.servers import PrivateMariadb, PrivatePostgres, drop
 from tests.support.servers.admin import connect_mysql
-from tests.support.servers.lifecycle import PrivateServer
-from tests.support.servers.missing import missing
+from tests.support.servers.binaries import missing
+from tests.support.servers.private import PrivateServer
 from tests.support.servers.process import is_gone
 from tests.support.servers.urls import engine_of, split_database, split_schema
 

@@ -6,10 +6,7 @@
 
 from __future__ import annotations
 
-from tests.support.servers.found import require
 from tests.support.servers.places import drop, fresh_url
-from tests.support.servers.private import PrivateMariadb, PrivatePostgres
+from tests.support.servers.private import SERVERS, PrivateMariadb, PrivatePostgres, PrivateServer
 
-__all__ = ["ENGINES", "PrivateMariadb", "PrivatePostgres", "drop", "fresh_url", "require"]
-
-ENGINES = ("sqlite", "postgres", "mysql")
+__all__ = ["SERVERS", "PrivateMariadb", "PrivatePostgres", "PrivateServer", "drop", "fresh_url"]

@@ -5,15 +5,16 @@ What is asked by them is left to places.py.
 
 from __future__ import annotations
 
+import atexit
 import os
 import select
 import socket
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
 import pymysql
 
-from tests.support.servers.exits import at_exit
 from tests.support.servers.urls import engine_of, mysql_login
 
 # Whoever drops a place of a test waits no longer than this for those who still use it.
@@ -86,6 +87,17 @@ def _is_quiet(descriptor: int) -> bool:
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return not poll.poll(0)
+
+
+def at_exit(action: Callable[[], object]) -> None:
+    """Do it when this process ends; a fork that ends leaves its parent's servers and places alone."""
+    owner = os.getpid()
+
+    def act() -> None:
+        if os.getpid() == owner:
+            action()
+
+    atexit.register(act)
 
 
 @at_exit

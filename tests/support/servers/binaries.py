@@ -1,6 +1,7 @@
-"""Where the programs of the database servers are, if they are installed at all.
+"""Where the programs of the database servers are, and what becomes of a test where they are not.
 
-What to do with them is left to private.py; installing them to tools/get_servers.py.
+QUEUECTL_TEST_SERVERS=none hides all of them, also those that run: so one sees what the suite does on a
+machine without any. What to do with them is left to private.py; installing them to tools/get_servers.py.
 """
 
 from __future__ import annotations
@@ -10,7 +11,16 @@ import os
 import re
 import shutil
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
+
+import pytest
+
+NAMES = {"postgres": "PostgreSQL", "mysql": "MariaDB"}
+PACKAGES = {"postgres": "postgresql", "mysql": "mariadb-server"}
+VARIABLES = {"postgres": "QUEUECTL_TEST_POSTGRES", "mysql": "QUEUECTL_TEST_MYSQL"}
+
+# Read once, at the start: tests run with an environment of their own.
+HIDDEN = os.environ.get("QUEUECTL_TEST_SERVERS") == "none"
 
 # Packages put servers where no user's PATH leads; of several versions the newest is taken.
 POSTGRES_FOLDERS = (
@@ -51,7 +61,19 @@ def mariadb_programs() -> MariadbPrograms | None:
 
 
 def installed(engine: str) -> bool:
-    return (postgres_folder() if engine == "postgres" else mariadb_programs()) is not None
+    return not HIDDEN and (postgres_folder() if engine == "postgres" else mariadb_programs()) is not None
+
+
+def missing(engine: str) -> NoReturn:
+    """Skip the test loudly; in CI it fails."""
+    hidden = " (QUEUECTL_TEST_SERVERS=none hides it)" if HIDDEN else ""
+    message = (
+        f"NOT TESTED, no {NAMES[engine]} here{hidden}. Install it: `make servers` or"
+        f" `apt-get install {PACKAGES[engine]}`; or name a server: {VARIABLES[engine]}=URL"
+    )
+    if os.environ.get("CI") == "true":
+        pytest.fail(message, pytrace=False)
+    pytest.skip(message, allow_module_level=True)
 
 
 def _of_wheel() -> list[Path]:

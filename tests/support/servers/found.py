@@ -1,14 +1,17 @@
 """Which server the tests use: the one that is named, else one that runs here, else one of our own.
 
-Decided once for each process. Places on it are left to places.py.
+Decided once for each process; one of our own is the same for all processes of a run. Places on it are left
+to places.py.
 """
 
 from __future__ import annotations
 
+import fcntl
 import getpass
 import os
 import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from urllib.parse import quote
@@ -17,11 +20,10 @@ import psycopg
 import pymysql
 import pytest
 
-from tests.support.servers.admin import connect_mysql
-from tests.support.servers.binaries import installed
-from tests.support.servers.missing import NAMES, VARIABLES, missing
-from tests.support.servers.process import ServerFailed
-from tests.support.servers.shared import private_url
+from tests.support.servers.admin import at_exit, connect_mysql
+from tests.support.servers.binaries import HIDDEN, NAMES, VARIABLES, installed, missing
+from tests.support.servers.private import SERVERS
+from tests.support.servers.process import ServerFailed, temporary_root
 from tests.support.servers.urls import engine_of, split_schema
 
 # The value of QUEUECTL_TEST_… that asks for a server of our own even where one is running.
@@ -46,15 +48,11 @@ def base_url(engine: str) -> str:
     return url or missing(engine)
 
 
-def require(engine: str) -> None:
-    """Skip the test, or fail it in CI, if there is no server for this engine."""
-    if engine != "sqlite":
-        base_url(engine)
-
-
 @cache
 def _search(engine: str) -> tuple[str | None, str | None]:
     """The server's URL, if there is one, and what is wrong with it. Both are remembered."""
+    if HIDDEN:
+        return None, None
     named = os.environ.get(VARIABLES[engine], "")
     if named and named != PRIVATE:
         return _named(engine, named)
@@ -65,7 +63,7 @@ def _search(engine: str) -> tuple[str | None, str | None]:
     if not installed(engine):
         return None, None
     try:
-        return private_url(engine), None
+        return _private_url(engine), None
     except (ServerFailed, OSError, AssertionError) as error:
         return None, f"{NAMES[engine]} is installed, but a private one does not start: {error}"
 
@@ -133,3 +131,50 @@ def _listens(port: int) -> bool:
 
 
 _LOCAL = {"postgres": _local_postgres, "mysql": _local_mysql}
+
+
+# --- one of our own for all processes of a run: the first that asks starts it -----------------------------
+# pytest-xdist gives every run an id; a directory named after it is the lock, and holds URL and server.
+
+
+def _private_url(engine: str) -> str:
+    """The run's private server; it is started if nobody has done so yet."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    return _own(engine) if run is None else _shared(engine, run)
+
+
+def _own(engine: str) -> str:
+    server = SERVERS[engine]()
+    at_exit(server.close)
+    server.start()
+    return server.base_url
+
+
+def _shared(engine: str, run: str) -> str:
+    # A part of the id: the path of a unix socket must not have more than about 100 characters.
+    directory = temporary_root() / f"queuectl-{engine}-{os.getuid()}-{run[:8]}"
+    with _locked(directory):
+        note = directory / "url"
+        if note.exists():
+            return note.read_text()
+        # Processes of the run come and go; the one that started them stays until its very end.
+        controller = os.getppid()
+        server = SERVERS[engine](directory=directory, until=controller)
+        try:
+            server.start()
+        except BaseException:
+            at_exit(server.close)
+            raise
+        note.write_text(server.base_url)
+        return server.base_url
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    directory.mkdir(mode=0o700, exist_ok=True)
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

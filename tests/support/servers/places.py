@@ -15,7 +15,7 @@ import pymysql
 
 from queuectl.testing import wait_until
 from tests.support.servers import admin
-from tests.support.servers.exits import at_exit
+from tests.support.servers.admin import at_exit
 from tests.support.servers.urls import engine_of, split_database, split_schema, with_database, with_schema
 
 _OURS = re.compile(r"(?:queuectl_)?t_[0-9a-f]{12}")
