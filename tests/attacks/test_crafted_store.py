@@ -82,7 +82,8 @@ def test_triggers_and_views_in_it_are_not_executed(furnished: Home) -> None:
     "craft",
     [
         pytest.param(
-            "DROP TABLE jobs; CREATE TABLE jobs (seq INTEGER PRIMARY KEY, id, command)", marks=pytest.mark.long
+            "DROP TABLE jobs; CREATE TABLE jobs (seq INTEGER PRIMARY KEY, id, command)",
+            marks=pytest.mark.long,
         ),
         "ALTER TABLE jobs RENAME TO real; CREATE VIEW jobs AS SELECT * FROM real",
         pytest.param(

@@ -20,7 +20,6 @@ from queuectl.system.anywhere import (
 )
 from queuectl.system.identity import ALIVE, DEAD, UNKNOWN, Identity
 from queuectl.system.mounts import is_network_type
-from queuectl.system.tree_killer import TreeKiller
 
 # QUEUECTL_PORTABLE=1 lets the whole test-suite run on Linux as it would elsewhere.
 if sys.platform == "linux" and os.environ.get("QUEUECTL_PORTABLE") != "1":
@@ -64,7 +63,6 @@ __all__ = [
     "TOKEN_VARIABLE",
     "UNKNOWN",
     "Identity",
-    "TreeKiller",
     "available_memory",
     "become_subreaper",
     "birth_mark",

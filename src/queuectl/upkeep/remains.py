@@ -7,6 +7,7 @@ import struct
 import time
 
 from queuectl import system
+from queuectl.system.tree_killer import TreeKiller
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def end_all(
     nothing of their program any more, and must not keep their job from everybody.
     False when new ones came up for as long. They may be at work: whoever calls must call again.
     """
-    kill = system.TreeKiller()
+    kill = TreeKiller()
     began = changed = monotonic()
     while found := find():
         now = monotonic()

@@ -11,6 +11,7 @@ from queuectl.core import outcome as kinds
 from queuectl.core.chunks import STDERR, STDOUT
 from queuectl.core.outcome import Outcome
 from queuectl.failpoints import failpoint
+from queuectl.system.tree_killer import TreeKiller
 from queuectl.worker.pipes import waiting
 
 TYPE_CHECKING = False
@@ -81,7 +82,7 @@ class Child:
         self._error: str | None = None
         self._kill_at = NEVER
         self._killed_at = NEVER  # when the last of them was killed that had not been before
-        self._kill = system.TreeKiller()
+        self._kill = TreeKiller()
         self._usage: resource.struct_rusage | None = None
 
     def watch(self) -> None:
