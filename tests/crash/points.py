@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import pytest
+
 from queuectl.testing import wait_until
 from tests.support.home import Home
+
+if TYPE_CHECKING:
+    from _pytest.mark.structures import ParameterSet
 
 BETWEEN_CLAIM_AND_FINISH = [
     "claim.before_commit",
@@ -37,6 +44,12 @@ OF_ENQUEUE = ["enqueue.before_commit", "enqueue.committed", "enqueue.acked"]
 OF_CHANGES = ["change.before_commit", "change.committed"]
 OF_SETTINGS = ["config.before_commit", "config.committed"]
 OF_STOPS = ["control.before_commit", "control.committed"]
+
+
+def by_default(*some: str, of: list[str]) -> list[ParameterSet]:
+    """Parameters: all of these points, but by default only some; the others are of the tier `long`."""
+    assert set(some) <= set(of)
+    return [pytest.param(point, marks=() if point in some else pytest.mark.long) for point in of]
 
 
 def armed(home: Home, point: str, action: str = "kill9") -> dict[str, str]:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.crash.checker import RECORD, check, check_whole, put, runs, settle
 from tests.crash.points import OF_CHANGES, OF_ENQUEUE, OF_SETTINGS, OF_STOPS, armed
+from tests.support.fake_worker import FakeWorker
 from tests.support.home import Home
 
 
@@ -15,12 +16,12 @@ def dies(home: Home, point: str, *words: str) -> None:
 
 @pytest.mark.parametrize("point", OF_ENQUEUE)
 def test_an_enqueue_that_dies_leaves_the_job_absent_or_whole(home: Home, point: str) -> None:
-    home.ok("init")
+    home.queue().close()
     dies(home, point, "enqueue", "--id", "one", "--command", RECORD)
-    home.ok("enqueue", "--id", "one", "--command", RECORD, "--if-exists", "skip")
     with home.queue() as queue:
+        queue.enqueue(RECORD, id="one", cwd=str(home.work), if_exists="skip")
         assert [job.id for job in queue.list()] == ["one"]
-    home.start()
+    home.supervise()
     settle(home)
     check(home, ["one"])
     assert runs(home)["one"] == 1
@@ -43,8 +44,10 @@ def test_a_cancel_that_dies_has_cancelled_all_or_none(home: Home, point: str) ->
 @pytest.mark.parametrize("point", OF_CHANGES)
 def test_a_removal_that_dies_takes_attempts_along_with_their_job(home: Home, point: str) -> None:
     put(home, "job")
-    home.start()
-    settle(home)
+    with home.queue() as queue:
+        worker = FakeWorker(queue)
+        worker.end(worker.claim("job"), "succeeded", exit_code=0)
+        worker.leave()
     dies(home, point, "rm", "job")
     with home.queue() as queue:
         check_whole(queue)
@@ -61,9 +64,10 @@ def test_a_setting_whose_command_dies_is_the_old_one_or_the_new_one(home: Home, 
     home.configure(**{"max-retries": "5"})
     dies(home, point, "config", "set", "max-retries", "7")
     stored = "5" if point == "config.before_commit" else "7"
-    assert home.ok("config", "get", "max-retries") == f"{stored}\n"
-    home.ok("config", "set", "max-retries", "7")
-    assert home.ok("config", "get", "max-retries") == "7\n"
+    with home.queue() as queue:
+        assert queue.store.stored_config()["max-retries"] == stored
+        queue.set_config("max-retries", "7")
+        assert queue.store.stored_config()["max-retries"] == "7"
 
 
 @pytest.mark.parametrize("point", OF_STOPS)

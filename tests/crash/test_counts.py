@@ -33,10 +33,12 @@ def test_a_recount_that_dies_may_be_repeated(home: Home, point: str) -> None:
 @pytest.mark.parametrize("point", ["tidy.before_commit", "tidy.committed"])
 def test_a_tidying_that_dies_loses_no_count(home: Home, point: str) -> None:
     put(home, "a", "b", queue="gone")
-    home.ok("rm", "a", "b")
     put(home, "c")
+    with home.queue() as queue:
+        for id in ("a", "b"):
+            queue.remove(id)
+        queue.cancel("c")
     words = [sys.executable, "-c", TIDY, home.address]
-    home.ok("cancel", "c")
     env = {**home.env, **armed(home, point)}
     assert subprocess.run(words, env=env, timeout=60, check=False).returncode == -9
     assert subprocess.run(words, env=home.env, timeout=60, check=False).returncode == 0

@@ -7,8 +7,10 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 from queuectl.testing import wait_until
-from tests.crash.checker import HANGS_ONCE, RECORD, check, check_whole, put, runs, settle
+from tests.crash.checker import HANGS_ONCE, RECORD, check, check_whole, end_lease, put, runs, settle
 from tests.crash.points import armed
 from tests.support.home import Home
 from tests.support.processes import is_running, is_stopped
@@ -58,13 +60,14 @@ def test_a_killed_supervisor_leaves_its_workers_at_work(home: Home) -> None:
 
 
 def test_when_everything_is_killed_the_next_start_recovers_at_once(home: Home) -> None:
+    home.configure(**{"worker-lease": "1h"})  # so it is not the lease that frees the job
     put(home, "job", command=HANGS_ONCE)
     home.start(count=2)
     wait_until(lambda: runs(home)["job"] == 1, what="the first run")
     for pid in home.supervisors() + home.workers():
         os.kill(pid, signal.SIGKILL)
     home.start()
-    settle(home, timeout=10)  # far below the lease of 30 s
+    settle(home)
     check(home, ["job"])
 
 
@@ -86,10 +89,11 @@ def test_the_old_tree_is_gone_before_the_job_runs_again(home: Home) -> None:
 
 
 def test_a_stopped_worker_that_wakes_after_its_lease_cannot_change_the_job(home: Home) -> None:
-    home.configure(**SHORT_LEASE)
+    home.configure(**{"worker-heartbeat-interval": "0.3", "kill-grace": "0.2"})
     home.start(count=2, env=armed(home, "run.running", "stop"))
     put(home, "job", command=HANGS_ONCE)
     sleeper = fall_asleep(home)
+    end_lease(home, sleeper)
     with home.queue() as queue:
         wait_until(lambda: queue.get("job").state == "completed", what="another worker to do its job")
         job = queue.get("job")
@@ -165,14 +169,15 @@ def test_a_job_that_kills_its_worker_runs_out_of_attempts(home: Home) -> None:
     assert runs(home)["poison"] == 3
 
 
-def test_a_storm_of_kills_loses_nothing(home: Home) -> None:
+@pytest.mark.parametrize(("jobs", "kills"), [(80, 3), pytest.param(300, 8, marks=pytest.mark.long)])
+def test_a_storm_of_kills_loses_nothing(home: Home, jobs: int, kills: int) -> None:
     home.configure(**{"max-retries": "50", "crash-limit": "50", "backoff-base": "0.1"})
-    ids = [f"s{n:03}" for n in range(300)]
+    ids = [f"s{n:03}" for n in range(jobs)]
     put(home, *ids, command=RECORD + "sleep 0.01")
     home.start(count=3, concurrency=2)
     with home.queue() as queue:
-        for fraction in range(1, 9):
-            goal = len(ids) * fraction // 10
+        for kill in range(1, kills + 1):
+            goal = jobs * kill // (kills + 2)
             wait_until(lambda goal=goal: queue.stats().counts["completed"] >= goal, timeout=60)  # type: ignore[misc]
             for pid in home.workers()[:1]:
                 if is_running(pid):

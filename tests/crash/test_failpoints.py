@@ -18,12 +18,13 @@ from tests.crash.points import (
     OF_WORKERS_STOPPING,
     armed,
     await_fire,
+    by_default,
 )
 from tests.support.home import Home
 from tests.support.processes import is_stopped
 
 
-@pytest.mark.parametrize("point", OF_ARRIVING)
+@pytest.mark.parametrize("point", by_default("register.committed", of=OF_ARRIVING))
 def test_a_worker_killed_while_it_arrives_loses_nothing(home: Home, point: str) -> None:
     """For the steps between its claim and its result see test_links."""
     ids = [f"job{n}" for n in range(6)]
@@ -34,7 +35,7 @@ def test_a_worker_killed_while_it_arrives_loses_nothing(home: Home, point: str) 
     check(home, ids)
 
 
-@pytest.mark.parametrize("point", OF_HEARTS)
+@pytest.mark.parametrize("point", by_default("heartbeat.before_commit", "heartbeat.committed", of=OF_HEARTS))
 def test_a_worker_killed_at_any_step_of_a_heartbeat_loses_nothing(home: Home, point: str) -> None:
     """While its jobs run: the heart beats beside them, and may be later than short ones."""
     ids = [f"job{n}" for n in range(3)]
@@ -45,7 +46,10 @@ def test_a_worker_killed_at_any_step_of_a_heartbeat_loses_nothing(home: Home, po
 
 
 @pytest.mark.parametrize("victims", ["supervisor", "both"])
-@pytest.mark.parametrize("point", BETWEEN_CLAIM_AND_FINISH)
+@pytest.mark.parametrize(
+    "point",
+    by_default("claim.committed", "run.running", "complete.before_commit", of=BETWEEN_CLAIM_AND_FINISH),
+)
 def test_a_supervisor_killed_at_any_step_of_its_worker_loses_nothing(
     home: Home, point: str, victims: str
 ) -> None:
@@ -67,6 +71,18 @@ def test_a_supervisor_killed_at_any_step_of_its_worker_loses_nothing(
     check(home, ids)
 
 
+def test_the_job_runs_again_long_before_the_lease_ends(home: Home) -> None:
+    """Whoever sees the process die does not wait for its lease, which here is an hour."""
+    home.configure(**{"worker-lease": "1h"})
+    put(home, "slow", command=HANGS_ONCE)
+    home.q("worker", "start", "--count", "2", env=armed(home, "run.running"))
+    settle(home)
+    with home.queue() as queue:
+        assert [attempt.outcome for attempt in queue.attempts(queue.get("slow"))] == ["lost", "succeeded"]
+    check(home, ["slow"])
+
+
+@pytest.mark.proof
 @pytest.mark.parametrize("point", ["run.spawned", "run.running"])
 def test_the_job_runs_again_within_two_seconds(home: Home, point: str) -> None:
     put(home, "slow", command=HANGS_ONCE)
@@ -106,7 +122,10 @@ def test_jobs_claimed_ahead_by_a_dead_worker_lose_no_attempt(home: Home) -> None
     assert len(dead) < len(ids)
 
 
-@pytest.mark.parametrize("point", OF_RESCUERS)
+@pytest.mark.parametrize(
+    "point",
+    by_default("bury.committed", "reap.killed", "finish.before_commit", "finish.committed", of=OF_RESCUERS),
+)
 def test_a_rescuer_that_dies_is_no_worse_than_none(home: Home, point: str) -> None:
     """A worker dies, and so does the one that was freeing its jobs."""
     put(home, "job", command=HANGS_ONCE)
@@ -120,7 +139,9 @@ def test_a_rescuer_that_dies_is_no_worse_than_none(home: Home, point: str) -> No
     check(home, ["job"])
 
 
-@pytest.mark.parametrize("point", OF_LEAVING + OF_WORKERS_STOPPING)
+@pytest.mark.parametrize(
+    "point", by_default("forget.before_commit", "shutdown.drained", of=OF_LEAVING + OF_WORKERS_STOPPING)
+)
 def test_a_worker_that_dies_while_it_leaves_is_gone_all_the_same(home: Home, point: str) -> None:
     put(home, "job")
     home.supervise(env=armed(home, point))

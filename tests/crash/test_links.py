@@ -7,7 +7,7 @@ import pytest
 from queuectl.core import states
 from queuectl.testing import wait_until
 from tests.crash.checker import check, put, settle
-from tests.crash.points import BESIDE_THEM, BETWEEN_CLAIM_AND_FINISH, armed, await_fire
+from tests.crash.points import BESIDE_THEM, BETWEEN_CLAIM_AND_FINISH, armed, await_fire, by_default
 from tests.support.home import Home
 
 
@@ -21,7 +21,14 @@ def put_graph(home: Home) -> list[str]:
     return ["top", "left", "right", "bottom", "tail"]
 
 
-@pytest.mark.parametrize("point", [*BETWEEN_CLAIM_AND_FINISH, *BESIDE_THEM])
+@pytest.mark.parametrize(
+    "point",
+    by_default(
+        *("claim.before_commit", "claim.committed", "run.spawned", "run.running", "run.exited"),
+        *("complete.before_commit", "complete.committed", "report.settled"),
+        of=[*BETWEEN_CLAIM_AND_FINISH, *BESIDE_THEM],
+    ),
+)
 def test_a_worker_killed_at_any_step_loses_nothing_and_leaves_nobody_waiting(home: Home, point: str) -> None:
     ids = put_graph(home)
     alone = [f"job{n}" for n in range(3)]
@@ -35,16 +42,15 @@ def test_a_worker_killed_at_any_step_loses_nothing_and_leaves_nobody_waiting(hom
 
 @pytest.mark.parametrize("point", ["settle.before_commit", "settle.committed"])
 def test_a_cancel_that_dies_while_it_tells_others_is_finished_by_the_next(home: Home, point: str) -> None:
-    home.ok("enqueue", "--id", "p", "true")
-    home.ok("enqueue", "--id", "c", "--after", "p", "true")
-    home.ok("enqueue", "--id", "d", "--after", "c", "true")
+    put(home, "p")
+    put(home, "c", after=["p"])
+    put(home, "d", after=["c"])
     assert home.q("cancel", "p", env=armed(home, point)).returncode == -9
-    home.ok("enqueue", "--id", "other", "true")
-    home.ok("worker", "start")
+    put(home, "other")
+    home.supervise()
 
     def all_told() -> bool:
         with home.queue() as queue:
             return [queue.get(id).state for id in ("p", "c", "d")] == [states.CANCELLED] * 3
 
     wait_until(all_told, what="the dependents to be cancelled")
-    home.ok("worker", "stop")

@@ -10,7 +10,8 @@ from tests.support.home import Home
 
 @pytest.mark.parametrize("point", ["queue.before_commit", "queue.committed"])
 def test_a_rule_whose_command_dies_is_the_old_one_or_the_new_one(home: Home, point: str) -> None:
-    home.ok("queue", "set", "mail", "--concurrency", "5", "--rate", "1/h")
+    with home.queue() as queue:
+        queue.store.queues().set("mail", {"concurrency": 5, "rate": "1/h"}, queue.clock.now())
     done = home.q("queue", "set", "mail", "--concurrency", "7", "--rate", "none", env=armed(home, point))
     assert done.returncode == -9
     holds = (5, "1/h") if point == "queue.before_commit" else (7, None)

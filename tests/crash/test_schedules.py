@@ -30,7 +30,7 @@ def test_a_worker_that_dies_firing_leaves_it_to_the_next_or_has_done_it(home: Ho
 
 @pytest.mark.parametrize("point", OF_SCHEDULES)
 def test_a_schedule_whose_command_dies_is_there_or_not(home: Home, point: str) -> None:
-    home.ok("init")
+    home.queue().close()
     words = ("s", "@yearly", "--", "true")
     assert home.q("schedule", "add", *words, env=armed(home, point)).returncode == -9
     with home.queue() as queue:
