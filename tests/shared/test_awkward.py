@@ -9,25 +9,20 @@ import pytest
 from tests.support.engines import Place
 from tests.support.home import Home
 
+from queuectl.testing import wait_until
 
-@pytest.mark.parametrize(
-    "printed", [r"a\0b", r"\377\376", r"\360\237\230\200", r"\355\240\200", "a'b\\\\\"c"]
-)
-def test_any_last_line_of_stderr_is_kept_in_the_error(home: Home, printed: str) -> None:
-    home.ok(
-        "enqueue",
-        "--id",
-        "a",
-        "--max-retries",
-        "0",
-        f"printf '{printed}\\n'".replace("a'b", "ab") + " >&2; exit 3",
-    )
-    home.start()
-    home.wait_for("a", "dead")
+LINES = [r"a\0b", r"\377\376", r"\360\237\230\200", r"\355\240\200", 'ab\\\\"c']  # as printf writes them
+
+
+def test_any_last_line_of_stderr_is_kept_in_the_error(home: Home) -> None:
     with home.queue() as queue:
-        job = queue.get("a")
-        assert (job.exit_code, job.lost, job.attempts) == (3, 0, 1)
-        assert str(job.last_error).startswith("exit code 3: ")
+        for line in LINES:
+            queue.enqueue(f"printf '{line}\\n' >&2; exit 3", max_retries=0)
+        home.supervise()
+        wait_until(lambda: queue.stats().counts["dead"] == len(LINES), what="all of them to fail")
+        jobs = queue.list()
+    assert [(job.exit_code, job.lost, job.attempts) for job in jobs] == [(3, 0, 1)] * len(LINES)
+    assert all(str(job.last_error).startswith("exit code 3: ") for job in jobs)
 
 
 def test_an_error_of_our_own_is_not_taken_for_a_lost_server(store_url: str, tmp_path: Path) -> None:

@@ -56,7 +56,13 @@ def test_nobody_sees_it_while_all_goes_well(
 
 @pytest.mark.parametrize(
     "words",
-    [("status",), ("enqueue", "true"), ("worker", "start"), ("init", "--json"), ("copy", "--to", "x.db")],
+    [
+        ("worker", "start"),
+        *(
+            pytest.param(words, marks=pytest.mark.long)
+            for words in (("status",), ("enqueue", "true"), ("init", "--json"), ("copy", "--to", "x.db"))
+        ),
+    ],
 )
 def test_nobody_sees_it_when_the_server_is_not_there(
     home: Home, store_url: str, words: tuple[str, ...]
@@ -78,7 +84,16 @@ def test_a_password_that_should_have_been_encoded_is_not_repeated(home: Home, st
     assert "%-codes" in result.stderr
 
 
-@pytest.mark.parametrize("rest", ["127.0.0.1:99999/db", "[::1/db", "127.0.0.1:x/db", "127.0.0.1/db?a"])
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "127.0.0.1:x/db",
+        *(
+            pytest.param(rest, marks=pytest.mark.long)
+            for rest in ("127.0.0.1:99999/db", "[::1/db", "127.0.0.1/db?a")
+        ),
+    ],
+)
 def test_nobody_sees_it_when_the_address_makes_no_sense(home: Home, store_url: str, rest: str) -> None:
     scheme = store_url.partition("://")[0]
     result = home.q("status", env={"QUEUECTL_DB": f"{scheme}://me:{SECRET}@{rest}"})

@@ -29,7 +29,7 @@ def certificate(directory: Path, name: str) -> tuple[Path, Path]:
     return key, crt
 
 
-@pytest.fixture(params=engines(*SERVERS, long=["mysql"]))
+@pytest.fixture(scope="module", params=engines(*SERVERS, long=["mysql"]))
 def server(request: pytest.FixtureRequest) -> Iterator[PrivatePostgres | PrivateMariadb]:
     postgres = request.param == "postgres"
     it = PrivatePostgres() if postgres else PrivateMariadb()

@@ -43,6 +43,25 @@ def engines(*names: str, long: Collection[str] = ()) -> list[ParameterSet]:
     ]
 
 
+def engine_pairs() -> list[ParameterSet]:
+    """Parameters for a test from each engine to each; by default from a file to PostgreSQL and back."""
+    import pytest
+
+    by_default = {("sqlite", "postgres"), ("postgres", "sqlite")}
+    return [
+        pytest.param(
+            source,
+            target,
+            marks=[
+                *([pytest.mark.server] if {source, target} & set(SERVERS) else []),
+                *([] if (source, target) in by_default else [pytest.mark.long]),
+            ],
+        )
+        for source in ENGINES
+        for target in ENGINES
+    ]
+
+
 @contextmanager
 def fresh_store(engine: str) -> Iterator[str | None]:
     """The URL of a place that is dropped afterwards; None for SQLite: it is the file in the test's home."""

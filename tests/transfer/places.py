@@ -1,4 +1,4 @@
-"""Places of queues for these tests, on any engine, and what a stranger sees in them."""
+"""Places of queues for these tests, on any engine, and what is in them."""
 
 from __future__ import annotations
 

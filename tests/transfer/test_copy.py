@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.engines import engines
+from tests.support.engines import engine_pairs, engines
 from tests.support.jobs import register
 from tests.transfer.conftest import Cli
 from tests.transfer.places import Places, ask, everything, insert, opened
@@ -12,8 +12,7 @@ from tests.transfer.rows import AWKWARD_WORDS, attempt, fill, fill_awkwardly, jo
 from queuectl.queue import Queue
 
 
-@pytest.mark.parametrize("target", engines(long=["mysql"]))
-@pytest.mark.parametrize("source", engines(long=["mysql"]))
+@pytest.mark.parametrize(("source", "target"), engine_pairs())
 def test_every_value_arrives_as_it_was(source: str, target: str, place: Places, cli: Cli) -> None:
     here, there = place(source), place(target)
     fill_awkwardly(here)

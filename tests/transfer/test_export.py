@@ -161,7 +161,7 @@ def test_a_device_is_written_to_and_not_replaced(place: Places, cli: Cli, tmp_pa
     assert "no database at" in cli("--db", str(tmp_path / "no.db"), "export", code=3).err
 
 
-@pytest.mark.parametrize("words", [[], ["-"]])
+@pytest.mark.parametrize("words", [["-"], pytest.param([], marks=pytest.mark.long)])
 def test_by_pipes(words: list[str], place: Places) -> None:
     here, there = place("sqlite"), place("postgres")
     fill_awkwardly(here)
@@ -200,15 +200,15 @@ def test_a_queue_of_nothing(place: Places, cli: Cli, tmp_path: Path) -> None:
     assert cli("--db", there, "import", file).out.startswith("✓ 0 jobs, 0 attempts, 0 settings imported")
 
 
-def test_what_is_imported_runs(place: Places, tmp_path: Path) -> None:
+def test_what_is_imported_runs(place: Places, cli: Cli, tmp_path: Path) -> None:
     """A job of a file is an ordinary job."""
     here, there = place("sqlite"), place("sqlite")
     insert(here, "jobs", job(1, command="echo from afar", cwd=str(tmp_path)))
-    queuectl("--db", here, "export", file := str(tmp_path / "file"))
-    queuectl("--db", there, "import", file)
+    cli("--db", here, "export", file := str(tmp_path / "file"))
+    cli("--db", there, "import", file)
     assert queuectl("--db", there, "worker", "start").returncode == 0
     try:
-        assert queuectl("--db", there, "wait", "j1", "--timeout", "30").returncode == 0
-        assert queuectl("--db", there, "logs", "j1").stdout == "from afar\n"
+        cli("--db", there, "wait", "j1")
+        assert cli("--db", there, "logs", "j1").out == "from afar\n"
     finally:
         assert queuectl("--db", there, "worker", "stop").returncode == 0

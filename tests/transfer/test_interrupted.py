@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.engines import engines
+from tests.support.engines import SERVERS, engines
 from tests.support.fake_worker import FakeWorker
 from tests.support.jobs import NOW
 from tests.transfer.conftest import Cli
@@ -15,7 +15,6 @@ from tests.transfer.places import (
     insert,
     killed_at,
     opened,
-    queuectl,
     rows,
 )
 from tests.transfer.rows import attempt, fill, job
@@ -23,6 +22,18 @@ from tests.transfer.rows import attempt, fill, job
 from queuectl.app import copy_queue
 from queuectl.errors import QueuectlError, Refused, StoreError
 from queuectl.queue import Queue
+
+
+def interrupted(here: str, there: str, *, after: int) -> None:
+    """A copy that is given up when at least so many rows are stored. What is left is what a kill leaves."""
+
+    def give_up(phase: str, done: int, total: int) -> None:
+        if phase == "copied" and done >= after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        copy_queue(here, there, progress=give_up)
+
 
 # 300 jobs are three chunks, 150 attempts two, the setting one.
 POINTS = (
@@ -37,8 +48,21 @@ POINTS = (
 )
 
 
-@pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("engine", engines(long=["mysql"]))
+# On SQLite each of them; on a server the two that are about its own transactions.
+ON_A_SERVER = ("copy.before_commit@2", "copy.committed@5")
+KILLED = [
+    *(pytest.param("sqlite", point) for point in POINTS),
+    *(pytest.param("postgres", point, marks=pytest.mark.server) for point in ON_A_SERVER),
+    *(
+        pytest.param(engine, point, marks=[pytest.mark.server, pytest.mark.long])
+        for engine in SERVERS
+        for point in POINTS
+        if engine == "mysql" or point not in ON_A_SERVER
+    ),
+]
+
+
+@pytest.mark.parametrize(("engine", "point"), KILLED)
 def test_killed_anywhere_and_run_again(engine: str, point: str, place: Places, cli: Cli) -> None:
     here, there = place("sqlite"), place(engine)
     fill(here)
@@ -52,7 +76,7 @@ def test_killed_anywhere_and_run_again(engine: str, point: str, place: Places, c
         assert queue.enqueue("true").seq > 300
 
 
-@pytest.mark.parametrize("engine", ["postgres", "mysql"])
+@pytest.mark.parametrize("engine", engines(*SERVERS, long=["mysql"]))
 def test_killed_on_the_way_from_a_server(engine: str, place: Places, cli: Cli) -> None:
     here, there = place(engine), place("sqlite")
     fill(here)
@@ -65,7 +89,7 @@ def test_killed_on_the_way_from_a_server(engine: str, place: Places, cli: Cli) -
 def test_half_a_copy_is_no_queue(engine: str, place: Places, cli: Cli) -> None:
     here, there = place("sqlite"), place(engine)
     fill(here)
-    killed_at("copy.chunk@2", "--db", here, "copy", "--to", there)
+    interrupted(here, there, after=1)
     before = rows(there)
     for words in (["list"], ["enqueue", "true"], ["worker", "start"], ["config", "reset"], ["export"]):
         assert "is an unfinished copy of" in cli("--db", there, *words, code=4).err
@@ -85,7 +109,7 @@ def test_half_a_copy_is_no_queue(engine: str, place: Places, cli: Cli) -> None:
 def test_a_source_that_changed_meanwhile_is_noticed(engine: str, sql: str, place: Places, cli: Cli) -> None:
     here, there = place("sqlite"), place(engine)
     fill(here)
-    killed_at("copy.chunk@3", "--db", here, "copy", "--to", there)
+    interrupted(here, there, after=150)
     change(here, sql)
     left = rows(there)
 
@@ -101,7 +125,7 @@ def test_a_source_that_changed_meanwhile_is_noticed(engine: str, sql: str, place
 def test_an_attempt_that_came_meanwhile_is_noticed(place: Places, cli: Cli) -> None:
     here, there = place("sqlite"), place("sqlite")
     fill(here)
-    killed_at("copy.chunk@5", "--db", here, "copy", "--to", there)
+    interrupted(here, there, after=301)
     insert(here, "attempts", attempt(2))
     assert "the attempts of the source have changed" in cli("--db", here, "copy", "--to", there, code=4).err
 
@@ -109,7 +133,7 @@ def test_an_attempt_that_came_meanwhile_is_noticed(place: Places, cli: Cli) -> N
 def test_jobs_that_came_meanwhile_are_copied_too(place: Places, cli: Cli) -> None:
     here, there = place("sqlite"), place("mysql")
     fill(here)
-    killed_at("copy.chunk@4", "--db", here, "copy", "--to", there)
+    interrupted(here, there, after=300)
     cli("--db", here, "enqueue", "echo new")
     assert cli("--db", here, "copy", "--to", there).out.startswith("✓ 301 jobs, 150 attempts, 1 setting")
     assert everything(there) == everything(here)
@@ -120,7 +144,7 @@ def test_jobs_that_came_meanwhile_are_copied_too(place: Places, cli: Cli) -> Non
 def test_a_restart_that_is_killed_itself(engine: str, point: str, place: Places, cli: Cli) -> None:
     here, there = place("sqlite"), place(engine)
     fill(here)
-    killed_at("copy.chunk@3", "--db", here, "copy", "--to", there)
+    interrupted(here, there, after=150)
     change(here, "UPDATE jobs SET priority = 9")
     killed_at(point, "--db", here, "copy", "--to", there, "--restart")
     cli("--db", here, "copy", "--to", there, "--restart")
@@ -132,7 +156,7 @@ def test_another_queue_cannot_go_on_with_it(place: Places, cli: Cli) -> None:
     fill(here)
     fill(other)
     change(other, "UPDATE jobs SET command = 'other' WHERE seq = 5")
-    killed_at("copy.chunk@2", "--db", here, "copy", "--to", there)
+    interrupted(here, there, after=1)
     said = cli("--db", other, "copy", "--to", there, code=4).err
     assert "is an unfinished copy of another queue: " in said
     assert f":{here}\n" in said
@@ -143,7 +167,7 @@ def test_another_queue_cannot_go_on_with_it(place: Places, cli: Cli) -> None:
 def test_the_same_queue_by_another_name_can(place: Places, cli: Cli) -> None:
     here, there = place("sqlite"), place("postgres")
     fill(here)
-    killed_at("copy.chunk@2", "--db", here, "copy", "--to", there)
+    interrupted(here, there, after=1)
     change(there, """UPDATE config SET value = '{"from": "elsewhere:/x.db", "at": 1}' WHERE key = '_copy'""")
     assert "elsewhere:/x.db" in cli("--db", here, "copy", "--to", there, code=4).err
     cli("--db", here, "copy", "--to", there, "--resume")
@@ -230,11 +254,11 @@ def test_a_worker_that_starts_during_the_copy_is_noticed(place: Places) -> None:
     here, there = place("sqlite"), place("sqlite")
     fill(here)
     with Queue.open(here) as queue:
-        crew: list[FakeWorker] = []
+        workers: list[FakeWorker] = []
 
         def meddle(phase: str, done: int, total: int) -> None:
-            if phase == "verified" and not crew:
-                crew.append(FakeWorker(queue))
+            if phase == "verified" and not workers:
+                workers.append(FakeWorker(queue))
 
         with pytest.raises(Refused, match="a worker is active on the source"):
             copy_queue(here, there, progress=meddle)
@@ -264,12 +288,12 @@ def test_a_mark_that_nobody_can_read_still_guards(mark: str, place: Places, cli:
     assert everything(there) == everything(here)
 
 
-def test_the_mark_names_the_source_without_its_password(place: Places) -> None:
+def test_the_mark_names_the_source_without_its_password(place: Places, cli: Cli) -> None:
     here = place("sqlite")
     fill(here)
-    killed_at("copy.chunk@1", "--db", here, "copy", "--to", there := place("sqlite"))
+    interrupted(here, there := place("sqlite"), after=1)
     ((text,),) = ask(there, "SELECT value FROM config WHERE key = '_copy'")
     assert f':{here}"' in str(text)
     with opened(there) as store:
         assert list(store.stored_config()) == ["_copy"]
-    assert queuectl("--db", there, "status").returncode == 4
+    cli("--db", there, "status", code=4)

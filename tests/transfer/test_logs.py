@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.support.engines import engines
+from tests.support.engines import engine_pairs
 from tests.transfer.conftest import Cli
-from tests.transfer.places import Places, insert, queuectl
+from tests.transfer.places import Places, insert
 from tests.transfer.rows import attempt, job
 
 from queuectl import system
@@ -42,16 +42,15 @@ def fill(url: str) -> None:
     long_output(url, 3, "what remained\n")
 
 
-@pytest.mark.parametrize("target", engines(long=["mysql"]))
-@pytest.mark.parametrize("source", engines(long=["mysql"]))
+@pytest.mark.parametrize(("source", "target"), engine_pairs())
 def test_the_files_go_along(source: str, target: str, place: Places, cli: Cli) -> None:
     here, there = place(source), place(target)
     fill(here)
     done = cli("--db", here, "copy", "--to", there, "--json").json()
     assert done["logs"] == {"copied": 2, "missing": 1}
     for id, wanted in (("j1", "head\nmiddle\nend\n"), ("j3", "what remained\n"), ("j4", "short\n")):
-        assert queuectl("--db", there, "logs", id, "--raw").stdout == wanted
-        assert queuectl("--db", here, "logs", id, "--raw").stdout == wanted
+        assert cli("--db", there, "logs", id, "--raw").out == wanted
+        assert cli("--db", here, "logs", id, "--raw").out == wanted
     modes = {oct(path.stat().st_mode & 0o777) for path in Path(locate(there).logs_dir).rglob("*.log*")}
     assert modes == {"0o600"}
 
@@ -72,7 +71,7 @@ def test_files_of_an_earlier_life_are_no_part_of_it(place: Places, cli: Cli) -> 
     Path(locate(there).logs_dir, log_name(1, 1) + ".tmp").write_bytes(b"of a copy that died")
     cli("--db", here, "copy", "--to", there)
     assert cli("--db", there, "list").out
-    assert queuectl("--db", there, "logs", "j1", "--raw").stdout == "head\nmiddle\nend\n"
+    assert cli("--db", there, "logs", "j1", "--raw").out == "head\nmiddle\nend\n"
     names = [os.path.basename(path) for path in segments(locate(there).logs_dir, log_name(1, 1))]
     assert names == ["1-1.log", "1-1.log.3", "1-1.log.4"]
 

@@ -30,7 +30,7 @@ def busy(request: pytest.FixtureRequest, place: Places) -> Iterator[Queue]:
 
 def test_not_while_a_worker_lives_on_the_source(busy: Queue, cli: Cli, tmp_path: Path) -> None:
     here = busy.store.location.url
-    crew = [FakeWorker(busy), FakeWorker(busy)]
+    workers = [FakeWorker(busy), FakeWorker(busy)]
     target = tmp_path / "never.db"
     said = cli("--db", here, "copy", "--to", str(target), code=4).err
     assert "2 workers are active on the source" in said
@@ -38,7 +38,7 @@ def test_not_while_a_worker_lives_on_the_source(busy: Queue, cli: Cli, tmp_path:
     assert not target.exists()
     assert "active on this queue" in cli("--db", here, "export", str(target), code=4).err
     assert not target.exists()
-    for worker in crew:
+    for worker in workers:
         worker.leave()
     cli("--db", here, "copy", "--to", str(target))
 
