@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.concurrency.roles import PATIENT, now
+from tests.concurrency.roles import READY_AT_ONCE, now
 from tests.support.engines import Place
 from tests.support.jobs import HOST, new_job, register
 
@@ -36,7 +36,7 @@ class Account:
     done: dict[str, int] = field(default_factory=dict)  # how often each kind of thing had an effect
 
 
-class Somebody:
+class Actor:
     """A worker, a rescuer, a housekeeper and an impatient person in one."""
 
     def __init__(self, place: Place, name: str, seed: int) -> None:
@@ -173,12 +173,12 @@ class Somebody:
 def verdict_on(job: Job, kind: str) -> Report:
     outcome = Outcome(kind, started_at=job.started_at, finished_at=now())
     outcome.error = None if kind in (kinds.SUCCEEDED, kinds.UNSTARTED) else kind
-    return decide(job, outcome, PATIENT, now=now())
+    return decide(job, outcome, READY_AT_ONCE, now=now())
 
 
-def somebody(go: Callable[[], object], place: Place, name: str, seed: int, actions: int) -> Account:
+def actor(go: Callable[[], object], place: Place, name: str, seed: int, actions: int) -> Account:
     """Act so often; then hand in nothing more: what is held is left to the rescue."""
-    one = Somebody(place, name, seed)
+    one = Actor(place, name, seed)
     one.begin()
     go()
     for _ in range(actions):

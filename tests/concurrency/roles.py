@@ -30,7 +30,7 @@ EVERYTHING = JobFilter()
 now = SYSTEM_CLOCK.now
 
 # A lost job is ready again at once, however often it was lost.
-PATIENT = Settings({"crash-limit": "1000", "backoff-strategy": "fixed", "job-retry-delay": "0"}).policy
+READY_AT_ONCE = Settings({"crash-limit": "1000", "backoff-strategy": "fixed", "job-retry-delay": "0"}).policy
 
 
 def _token() -> str:
@@ -40,7 +40,7 @@ def _token() -> str:
 def _verdict(job: Job, kind: str) -> Report:
     outcome = Outcome(kind, started_at=job.started_at, finished_at=now())
     outcome.error = None if kind == kinds.SUCCEEDED else kind
-    return decide(job, outcome, PATIENT, now=now())
+    return decide(job, outcome, READY_AT_ONCE, now=now())
 
 
 def _run_something() -> None:

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from typing import Any
 
 import pytest
-from tests.concurrency.races import Account, rescue_all, somebody
+from tests.concurrency.races import Account, actor, rescue_all
 from tests.concurrency.roles import EVERYTHING
 from tests.crash.checker import CONTRADICTIONS
 from tests.support.engines import Place
@@ -21,7 +21,7 @@ PROCESSES = 4
 @pytest.mark.parametrize("actions", [200, pytest.param(4_000, marks=pytest.mark.proof)])
 def test_whoever_is_first_wins_and_the_others_change_nothing(place: Place, actions: int) -> None:
     store: Any = place.open()
-    everybody = [(somebody, (place, f"w{number}", number, actions)) for number in range(PROCESSES)]
+    everybody = [(actor, (place, f"w{number}", number, actions)) for number in range(PROCESSES)]
     accounts: list[Account] = [*run_together(everybody), rescue_all(store)]
     check_promises(accounts)
     check_rows(store, accounts)

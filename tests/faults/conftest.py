@@ -13,8 +13,9 @@ from tests.support.engines import engines
 from tests.support.jobs import register
 from tests.support.proxy import Proxy
 from tests.support.servers import drop, fresh_url
-from tests.support.servers.private import SERVERS, PrivateServer
-from tests.support.shared_queue import Place
+from tests.support.servers.private import PrivateServer
+from tests.support.servers.private import SERVERS
+from tests.support.shared_queue import SharedQueue
 
 
 @pytest.fixture(params=engines("postgres", "mysql", long=["mysql"]))
@@ -30,44 +31,44 @@ def server(engine: str) -> Iterator[PrivateServer]:
 
 
 @pytest.fixture
-def private(server: PrivateServer, tmp_path: Path) -> Iterator[Place]:
+def private(server: PrivateServer, tmp_path: Path) -> Iterator[SharedQueue]:
     """A place on it."""
-    place = Place(tmp_path, server.fresh_url())
+    place = SharedQueue(tmp_path, server.fresh_url())
     yield place
     place.close()
 
 
 @pytest.fixture
-def place(engine: str, tmp_path: Path) -> Iterator[Place]:
+def place(engine: str, tmp_path: Path) -> Iterator[SharedQueue]:
     """A place on the server of the run."""
     url = fresh_url(engine)
-    place = Place(tmp_path, sessions.named(url))
+    place = SharedQueue(tmp_path, sessions.named(url))
     yield place
     place.close()
     drop(url)
 
 
 @pytest.fixture
-def proxy(place: Place) -> Iterator[Proxy]:
+def proxy(place: SharedQueue) -> Iterator[Proxy]:
     """A way to the place that can be cut."""
     with Proxy.before(place.url) as proxy:
         yield proxy
 
 
 @pytest.fixture
-def proxied(place: Place, proxy: Proxy) -> str:
+def proxied(place: SharedQueue, proxy: Proxy) -> str:
     """The place's URL by way of the proxy."""
     return proxy.way(place.url)
 
 
 @pytest.fixture
-def store(place: Place, proxied: str) -> Store:
+def store(place: SharedQueue, proxied: str) -> Store:
     """The store of the place by way of the proxy; `place.store` is the same by a way without trouble."""
     return place.open(proxied)
 
 
 @pytest.fixture
-def sound(place: Place) -> Store:
+def direct(place: SharedQueue) -> Store:
     """That one, with a worker w1."""
     register(place.store)
     return place.store

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from queuectl.core import states
-from tests.support.shared_queue import Place
+from tests.support.shared_queue import SharedQueue
 
 # One line for every start, in one write.
 RECORD = 'echo "$QUEUECTL_JOB_ID $QUEUECTL_ATTEMPT" >> runs.log'
@@ -25,14 +25,14 @@ class Kept(NamedTuple):
     claimed: bool
 
 
-def started(place: Place) -> Counter[tuple[str, int]]:
+def started(place: SharedQueue) -> Counter[tuple[str, int]]:
     """How often each attempt at each job was really started."""
     log = place.work / "runs.log"
     lines = log.read_text().splitlines() if log.exists() else []
     return Counter((line.split()[0], int(line.split()[1])) for line in lines)
 
 
-def kept(place: Place) -> dict[str, Kept]:
+def kept(place: SharedQueue) -> dict[str, Kept]:
     ask = place.store.connection.all  # type: ignore[attr-defined]  # one question for thousands of jobs
     records = defaultdict(list)
     for seq, *record in ask(
@@ -48,7 +48,7 @@ def kept(place: Place) -> dict[str, Kept]:
     return found
 
 
-def assert_each_ran_once(place: Place, ids: Iterable[str]) -> None:
+def assert_each_ran_once(place: SharedQueue, ids: Iterable[str]) -> None:
     """All completed at their first attempt, one record each, one start each: no fault was felt."""
     found, begun = kept(place), started(place)
     wrong = {id: found.get(id) for id in ids if not _is_perfect(found.get(id)) or begun[id, 1] != 1}
@@ -56,7 +56,7 @@ def assert_each_ran_once(place: Place, ids: Iterable[str]) -> None:
     assert begun.keys() <= {(id, 1) for id in found}
 
 
-def assert_each_completed_once(place: Place, ids: Iterable[str]) -> None:
+def assert_each_completed_once(place: SharedQueue, ids: Iterable[str]) -> None:
     """Whatever was lost on the way: one success, the last; every start has a record and its number."""
     found, begun = kept(place), started(place)
     for id in ids:

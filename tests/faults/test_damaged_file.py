@@ -21,15 +21,15 @@ QUICK, ALL = 30, 1_000
 
 
 @pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return damage.make(tmp_path_factory.mktemp("sound") / "home")
+def undamaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return damage.make(tmp_path_factory.mktemp("undamaged") / "home")
 
 
-def go_through(sound: Path, tmp_path: Path, seeds: range) -> int:
+def go_through(undamaged: Path, tmp_path: Path, seeds: range) -> int:
     """How many of them were refused."""
     refused = 0
     for seed in seeds:
-        file = damage.copy(sound, tmp_path / "copy")
+        file = damage.copy(undamaged, tmp_path / "copy")
         what = damage.flip(file if seed % 3 else file.with_name("queue.db-wal"), seed)
         try:
             said = damage.use(file)
@@ -43,27 +43,29 @@ def go_through(sound: Path, tmp_path: Path, seeds: range) -> int:
     return refused
 
 
-def test_changed_bytes_are_no_traceback(sound: Path, tmp_path: Path) -> None:
-    assert go_through(sound, tmp_path, range(QUICK)) > 0, "most changed bytes are of no table, or of a text"
+def test_changed_bytes_are_no_traceback(undamaged: Path, tmp_path: Path) -> None:
+    assert go_through(undamaged, tmp_path, range(QUICK)) > 0, (
+        "most changed bytes are of no table, or of a text"
+    )
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("part", range(4))
-def test_changed_bytes_anywhere_are_no_traceback(sound: Path, tmp_path: Path, part: int) -> None:
+def test_changed_bytes_anywhere_are_no_traceback(undamaged: Path, tmp_path: Path, part: int) -> None:
     share = ALL // 4
     seeds = range(QUICK + part * share, QUICK + (part + 1) * share)
-    assert go_through(sound, tmp_path, seeds) > 20
+    assert go_through(undamaged, tmp_path, seeds) > 20
 
 
-def test_a_schema_version_that_cannot_be(sound: Path, tmp_path: Path) -> None:
-    file = damage.copy(sound, tmp_path / "copy")
+def test_a_schema_version_that_cannot_be(undamaged: Path, tmp_path: Path) -> None:
+    file = damage.copy(undamaged, tmp_path / "copy")
     with closing(sqlite3.connect(file)) as theirs:
         theirs.execute("PRAGMA user_version = -7")
     assert "its schema version is -7" in damage.use(file)
 
 
-def test_text_that_is_none(sound: Path, tmp_path: Path) -> None:
-    file = damage.copy(sound, tmp_path / "copy")
+def test_text_that_is_none(undamaged: Path, tmp_path: Path) -> None:
+    file = damage.copy(undamaged, tmp_path / "copy")
     with closing(sqlite3.connect(file)) as theirs:
         theirs.execute("UPDATE jobs SET command = CAST(x'6563F96f' AS TEXT) WHERE id = 'job3'")
         theirs.commit()
@@ -73,9 +75,9 @@ def test_text_that_is_none(sound: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("length", [1, 15, 99, 100, 511, 512, 4_095, 4_096, 4_097, 40_000])
-def test_a_file_that_was_cut_off(sound: Path, tmp_path: Path, length: int) -> None:
+def test_a_file_that_was_cut_off(undamaged: Path, tmp_path: Path, length: int) -> None:
     """Its log is gone too: nothing of it can be mended from there."""
-    file = damage.copy(sound, tmp_path / "copy")
+    file = damage.copy(undamaged, tmp_path / "copy")
     file.with_name("queue.db-wal").unlink()
     os.truncate(file, length)
     said = damage.use(file)
@@ -83,23 +85,23 @@ def test_a_file_that_was_cut_off(sound: Path, tmp_path: Path, length: int) -> No
     assert file.stat().st_size == length, "it is left as it was found"
 
 
-def test_a_missing_log_takes_what_was_in_it_and_no_more(sound: Path, tmp_path: Path) -> None:
+def test_a_missing_log_takes_what_was_in_it_and_no_more(undamaged: Path, tmp_path: Path) -> None:
     """Nobody can tell that it was ever there; what is in the file itself is whole."""
-    file = damage.copy(sound, tmp_path / "copy")
+    file = damage.copy(undamaged, tmp_path / "copy")
     file.with_name("queue.db-wal").unlink()
     assert damage.use(file) == f"{JOBS // 2} jobs"
 
 
 @pytest.mark.parametrize("length", [0, 31, 32, 4_000, 20_000])
-def test_a_log_that_was_cut_off(sound: Path, tmp_path: Path, length: int) -> None:
-    file = damage.copy(sound, tmp_path / "copy")
+def test_a_log_that_was_cut_off(undamaged: Path, tmp_path: Path, length: int) -> None:
+    file = damage.copy(undamaged, tmp_path / "copy")
     os.truncate(file.with_name("queue.db-wal"), length)
     assert damage.use(file) == f"{JOBS // 2} jobs"
 
 
-def test_the_log_of_another_store(sound: Path, tmp_path: Path) -> None:
+def test_the_log_of_another_store(undamaged: Path, tmp_path: Path) -> None:
     """SQLite cannot know whose it is; what comes of that must not be a traceback, nor a new file."""
-    file = damage.copy(sound, tmp_path / "copy")
+    file = damage.copy(undamaged, tmp_path / "copy")
     other = damage.make(tmp_path / "other", prefix="other")
     shutil.copy(other.with_name("queue.db-wal"), file.with_name("queue.db-wal"))
     damage.use(file)
@@ -110,7 +112,7 @@ def test_commands_refuse_it_with_one_line_and_leave_the_file(home: Home) -> None
     file = home.path / "queue.db"
     with closing(sqlite3.connect(file)) as theirs:
         theirs.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    sound, content = file.read_bytes(), bytearray(file.read_bytes())
+    undamaged, content = file.read_bytes(), bytearray(file.read_bytes())
     content[100:4_096] = bytes(3_996)
     file.write_bytes(content)
     for words in (["enqueue", "true"], ["list"], ["worker", "start", "--foreground"]):
@@ -119,7 +121,7 @@ def test_commands_refuse_it_with_one_line_and_leave_the_file(home: Home) -> None
         assert refused.stderr.startswith(f"error: {file} is damaged"), (words, refused)
         assert "Traceback" not in refused.stderr
     assert file.read_bytes() == content
-    file.write_bytes(sound)
+    file.write_bytes(undamaged)
 
 
 def test_a_log_that_vanishes_under_a_living_worker_is_no_traceback(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from queuectl.testing import wait_until
 from tests.faults.records import kept
 from tests.faults.ticks import TICKING, assert_no_overlap, lives
 from tests.support.proxy import Proxy
-from tests.support.shared_queue import Place, WorkerProcess
+from tests.support.shared_queue import SharedQueue, WorkerProcess
 
 pytestmark = pytest.mark.long
 
@@ -19,13 +19,15 @@ LEASE = 6  # seconds; an answer may take a sixth of it
 
 
 @pytest.fixture
-def short(place: Place) -> Place:
+def short(place: SharedQueue) -> SharedQueue:
     """Workers that look at the store all the time, so that the freeze finds them there."""
     place.configure(worker_heartbeat_interval="500ms", worker_lease=f"{LEASE}s", poll_interval="20ms")
     return place
 
 
-def test_a_worker_behind_a_frozen_line_gives_up_in_time(short: Place, proxy: Proxy, proxied: str) -> None:
+def test_a_worker_behind_a_frozen_line_gives_up_in_time(
+    short: SharedQueue, proxy: Proxy, proxied: str
+) -> None:
     first = short.worker("--concurrency", "2", url=proxied).ready()
     ids = short.put({"a": TICKING, "b": TICKING})
     wait_until(lambda: len(lives(short)) == 2, what="both commands to run")
@@ -63,9 +65,11 @@ def test_a_worker_behind_a_frozen_line_gives_up_in_time(short: Place, proxy: Pro
     first.stop()
 
 
-def complained(crew: WorkerProcess) -> float:
+def complained(worker_process: WorkerProcess) -> float:
     """When it said for the first time that something is wrong."""
     line = next(
-        line for line in crew.log.splitlines() if "cannot be used" in line or "heartbeat failed" in line
+        line
+        for line in worker_process.log.splitlines()
+        if "cannot be used" in line or "heartbeat failed" in line
     )
     return datetime.fromisoformat(line.split()[0]).timestamp()

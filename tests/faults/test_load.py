@@ -16,7 +16,7 @@ from tests.support import sessions
 from tests.support.jobs import EVERYTHING, claim, finish, new_job, register, report
 from tests.support.proxy import Proxy
 from tests.support.servers.private import SERVERS
-from tests.support.shared_queue import Place
+from tests.support.shared_queue import SharedQueue
 
 SNAPSHOT = {
     "postgres": "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
@@ -41,7 +41,9 @@ ODD = {
 }
 
 
-def test_a_foreign_transaction_that_never_ends_keeps_nobody_from_working(place: Place, engine: str) -> None:
+def test_a_foreign_transaction_that_never_ends_keeps_nobody_from_working(
+    place: SharedQueue, engine: str
+) -> None:
     """A backup, or a forgotten session: it pins what vacuum would take away, and holds no lock of ours."""
     store = place.store
     register(store)
@@ -55,14 +57,14 @@ def test_a_foreign_transaction_that_never_ends_keeps_nobody_from_working(place: 
             assert finish(store, *map(report, taken)) == []
         assert store.count(JobFilter(states=("completed",))) == 300
         cursor.execute("SELECT count(*) FROM jobs WHERE state = 'completed'")
-        assert cursor.fetchone()[0] == 0, "the stranger still sees how it was"
+        assert cursor.fetchone()[0] == 0, "the other session still sees how it was"
 
 
 @pytest.mark.proof
-def test_idle_workers_ask_little(place: Place, proxy: Proxy, proxied: str) -> None:
+def test_idle_workers_ask_little(place: SharedQueue, proxy: Proxy, proxied: str) -> None:
     """Each looks about once a second, by a few statements, and beats once in five."""
     workers, seconds = 4, 6
-    crew = place.worker(url=proxied, count=workers).ready(timeout=60)
+    worker_process = place.worker(url=proxied, count=workers).ready(timeout=60)
     place.put({"first": "true"})
     place.settle()
     began = time.monotonic()
@@ -72,25 +74,25 @@ def test_idle_workers_ask_little(place: Place, proxy: Proxy, proxied: str) -> No
     assert asked < 10, f"{asked:.1f} statements a second for each idle worker"
     place.put({"second": "true"})
     place.settle()
-    crew.stop()
+    worker_process.stop()
 
 
 @pytest.fixture
-def odd(engine: str, tmp_path: Path) -> Iterator[Place]:
+def odd(engine: str, tmp_path: Path) -> Iterator[SharedQueue]:
     with SERVERS[engine](settings=ODD[engine]) as server:
-        place = Place(tmp_path, server.fresh_url())
+        place = SharedQueue(tmp_path, server.fresh_url())
         yield place
         place.close()
 
 
 @pytest.mark.proof
-def test_the_defaults_of_a_server_do_not_matter(odd: Place) -> None:
+def test_the_defaults_of_a_server_do_not_matter(odd: SharedQueue) -> None:
     """Its time zone, isolation, quoting, character set: leases, times and text are as anywhere."""
     odd.configure(worker_heartbeat_interval="500ms", worker_lease="6s")
     text = "echo 'ü😀\\n' \"x\" %s ||"
     ids = odd.put({f"j{number}": RECORD for number in range(50)})
     odd.put({"text": f"true # {text}"})
-    crew = odd.worker("--concurrency", "2").ready(timeout=60)
+    worker_process = odd.worker("--concurrency", "2").ready(timeout=60)
     now = SYSTEM_CLOCK.now()
     odd.ok("enqueue", "--id", "later", "--delay", "2s", "--cwd", str(odd.work), "-c", RECORD)
     odd.settle(timeout=60)
@@ -103,4 +105,4 @@ def test_the_defaults_of_a_server_do_not_matter(odd: Place) -> None:
     assert 0 < worker.lease_until - worker.read_at <= 6_000
     assert abs(worker.read_at - SYSTEM_CLOCK.now()) < 60_000
     assert odd.store.count(EVERYTHING) == 52
-    crew.stop()
+    worker_process.stop()

@@ -21,10 +21,10 @@ from queuectl.testing import wait_until
 from tests.faults.records import RECORD, assert_each_ran_once, started
 from tests.support import sessions
 from tests.support.jobs import NOW, add, claim, finish, get, new_job, register, report
-from tests.support.shared_queue import Place
+from tests.support.shared_queue import SharedQueue
 
 BOTH = JobFilter(ids=("a", "b"))
-# What makes the stranger win: PostgreSQL ends who notices first, MariaDB who has done less.
+# What makes the other session win: PostgreSQL ends who notices first, MariaDB who has done less.
 STRONGER = {
     "postgres": "SET deadlock_timeout = '30s'",
     "mysql": "INSERT INTO config (`key`, value, updated_at) VALUES "
@@ -66,7 +66,7 @@ def finish_both(store: Store) -> Callable[[], None]:
 
 @pytest.mark.parametrize("ours", [cancel_both, finish_both])
 def test_a_deadlock_that_we_lose_is_gone_through_again(
-    place: Place, engine: str, retried: list[object], ours: Callable[[Store], Callable[[], None]]
+    place: SharedQueue, engine: str, retried: list[object], ours: Callable[[Store], Callable[[], None]]
 ) -> None:
     store = place.store
     register(store)
@@ -81,12 +81,12 @@ def test_a_deadlock_that_we_lose_is_gone_through_again(
         hold(cursor, "a")
         cursor.connection.rollback()
         done.result(timeout=20)
-    assert set(retried) == {"conflict"}  # once more, if we are back at a before the stranger wakes
+    assert set(retried) == {"conflict"}  # once more, if we are back at a before the other wakes
     if ours is finish_both:
         assert get(store, "a").state == get(store, "b").state == states.COMPLETED
 
 
-def test_nobody_waits_for_jobs_that_are_not_theirs(place: Place) -> None:
+def test_nobody_waits_for_jobs_that_are_not_theirs(place: SharedQueue) -> None:
     """Somebody holds one that runs and one that waits; all the others can be dealt with."""
     store = place.open()
     register(store)
@@ -104,7 +104,7 @@ def test_nobody_waits_for_jobs_that_are_not_theirs(place: Place) -> None:
         assert store.remove(JobFilter(ids=("e",)), sources=states.REMOVABLE, limit=1) == (1, [])
 
 
-def test_a_command_waits_for_a_row_that_somebody_holds(place: Place) -> None:
+def test_a_command_waits_for_a_row_that_somebody_holds(place: SharedQueue) -> None:
     place.put({"a": "true"})
     with ThreadPoolExecutor(1) as threads, sessions.transaction(place.url) as cursor:
         hold(cursor, "a")
@@ -116,7 +116,7 @@ def test_a_command_waits_for_a_row_that_somebody_holds(place: Place) -> None:
 
 
 @pytest.mark.long
-def test_a_command_says_that_somebody_holds_the_row_for_too_long(place: Place) -> None:
+def test_a_command_says_that_somebody_holds_the_row_for_too_long(place: SharedQueue) -> None:
     place.put({"a": "true"})
     with sessions.transaction(place.url) as cursor:
         hold(cursor, "a")
@@ -126,7 +126,7 @@ def test_a_command_says_that_somebody_holds_the_row_for_too_long(place: Place) -
     assert get(place.store, "a").state == states.PENDING
 
 
-def test_nobody_waits_for_ever_for_a_table(place: Place, engine: str) -> None:
+def test_nobody_waits_for_ever_for_a_table(place: SharedQueue, engine: str) -> None:
     """A backup, or a change of the schema."""
     store = place.open()
     store.be_patient(1_000)
@@ -139,22 +139,22 @@ def test_nobody_waits_for_ever_for_a_table(place: Place, engine: str) -> None:
     assert store.enqueue([[new_job("a")]], NOW) == 1
 
 
-def test_a_result_waits_for_its_row(place: Place) -> None:
-    crew = place.worker().ready()
+def test_a_result_waits_for_its_row(place: SharedQueue) -> None:
+    worker_process = place.worker().ready()
     ids = place.put({"a": RECORD + "; while ! test -e go; do sleep 0.02; done"})
     wait_until(lambda: started(place)["a", 1], what="the command to run")
     with sessions.transaction(place.url) as cursor:
         hold(cursor, "a")
         (place.work / "go").touch()
-        wait_until(lambda: "cannot be used now" in crew.log, what="the worker to say so")
+        wait_until(lambda: "cannot be used now" in worker_process.log, what="the worker to say so")
         assert get(place.store, "a").state == states.PROCESSING
     ids += place.put({"b": RECORD})
     place.settle()
     assert_each_ran_once(place, ids)
-    crew.stop()
+    worker_process.stop()
 
 
-def test_ctrl_c_while_run_waits_for_the_server(place: Place) -> None:
+def test_ctrl_c_while_run_waits_for_the_server(place: SharedQueue) -> None:
     """What cancels has a connection of its own: the worker's is in use until the server has answered."""
     command = "touch began; while ! test -e go; do sleep 0.02; done"
     with subprocess.Popen(
@@ -177,7 +177,7 @@ def test_ctrl_c_while_run_waits_for_the_server(place: Place) -> None:
     assert b"Traceback" not in errors
 
 
-def test_ctrl_c_in_the_middle_of_a_statement(place: Place) -> None:
+def test_ctrl_c_in_the_middle_of_a_statement(place: SharedQueue) -> None:
     """What the server answers later is nobody's answer to the next question."""
 
     def interrupt(_signal: int, _frame: object) -> None:
@@ -205,31 +205,20 @@ def test_ctrl_c_in_the_middle_of_a_statement(place: Place) -> None:
     assert (get(place.store, "a").state, get(place.store, "b").state) == (states.PENDING, states.CANCELLED)
 
 
-def test_all_sessions_are_ended_again_and_again(place: Place) -> None:
+@pytest.mark.parametrize("times", [4, pytest.param(25, marks=pytest.mark.long)])
+def test_all_sessions_are_ended_again_and_again(place: SharedQueue, times: int) -> None:
+    """Each time in the middle of work: some of the new jobs have begun, and others wait."""
     place.configure(claim_ahead="0")
-    # They take a moment each: a fast machine would be done before many sessions were ended.
-    ids = place.put({f"j{number}": RECORD + "; sleep 0.03" for number in range(500)})
-    crew = place.worker("--concurrency", "2", count=2).ready()
-    processes = crew.pids()
-    over = threading.Event()
-    ended: list[int] = []
-
-    def end() -> None:
-        while not over.wait(0.3) and len(ended) < 25:
-            done = started(place)
-            # On a busy machine nobody would get anything done in so little time.
-            wait_until(lambda: over.is_set() or started(place) != done, what="progress")  # noqa: B023
-            ended.append(sessions.end_sessions(place.url))
-
-    with ThreadPoolExecutor(1) as threads:
-        ending = threads.submit(end)
-        try:
-            place.settle(timeout=90)
-        finally:
-            over.set()
-            ending.result()
-    assert sum(ended) > 10
-    assert crew.pids() == processes
-    crew.stop()
+    worker_process = place.worker("--concurrency", "2", count=2).ready()
+    processes = worker_process.pids()
+    ids: list[str] = []
+    for _ in range(times):
+        new = place.put({f"j{len(ids) + number}": RECORD + "; sleep 0.03" for number in range(20)})
+        wait_until(lambda new=new: started(place).keys() & {(id, 1) for id in new}, what="progress")  # type: ignore[misc]
+        assert sessions.end_sessions(place.url) >= 2
+        ids += new
+    place.settle()
+    assert worker_process.pids() == processes
+    worker_process.stop()
     assert_each_ran_once(place, ids)
-    assert "too late" not in crew.log
+    assert "too late" not in worker_process.log

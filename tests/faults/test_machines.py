@@ -16,7 +16,7 @@ from tests.faults.records import kept
 from tests.faults.ticks import TICKING, assert_no_overlap, lives
 from tests.support.machines import Net, require_namespaces
 from tests.support.servers.private import SERVERS
-from tests.support.shared_queue import Place, WorkerProcess
+from tests.support.shared_queue import SharedQueue, WorkerProcess
 
 pytestmark = pytest.mark.long
 
@@ -35,22 +35,25 @@ def names(net: Net) -> Iterator[NameServer]:
 
 
 @pytest.fixture
-def place(engine: str, net: Net, tmp_path: Path) -> Iterator[Place]:
+def place(engine: str, net: Net, tmp_path: Path) -> Iterator[SharedQueue]:
     """On a server that all machines reach."""
     with SERVERS[engine](listen=net.server_address) as server:
-        place = Place(tmp_path, server.fresh_url())
+        place = SharedQueue(tmp_path, server.fresh_url())
         place.configure(worker_heartbeat_interval="500ms", worker_lease="6s")
         yield place
         place.close()
 
 
-def lease_end(place: Place, crew: WorkerProcess) -> float:
+def lease_end(place: SharedQueue, worker_process: WorkerProcess) -> float:
     """By the wall clock, which the server and all machines share."""
-    return next(worker.lease_until for worker in place.store.workers() if worker.id == crew.ids()[-1]) / 1000
+    return (
+        next(worker.lease_until for worker in place.store.workers() if worker.id == worker_process.ids()[-1])
+        / 1000
+    )
 
 
 def test_a_machine_that_is_cut_off_gives_up_in_time_and_comes_back(
-    place: Place, net: Net, names: NameServer
+    place: SharedQueue, net: Net, names: NameServer
 ) -> None:
     """Its name server too is out of reach then, so that it cannot even tell where the server is."""
     a, b = net.machine("a"), net.machine("b")
@@ -85,7 +88,7 @@ def test_a_machine_that_is_cut_off_gives_up_in_time_and_comes_back(
     first.stop()
 
 
-def test_a_machine_without_power_keeps_its_jobs_for_one_lease(place: Place, net: Net) -> None:
+def test_a_machine_without_power_keeps_its_jobs_for_one_lease(place: SharedQueue, net: Net) -> None:
     a, b, c = (net.machine(name) for name in "abc")
     first = place.worker("--concurrency", "3", home="home-a", popen=a.popen).ready()
     ids = place.put({f"j{number}": TICKING for number in range(3)})
@@ -106,17 +109,17 @@ def test_a_machine_without_power_keeps_its_jobs_for_one_lease(place: Place, net:
         assert end < two.first < end + 3
         assert kept(place)[id].outcomes == ("lost", "succeeded")
     assert_no_overlap(place)
-    for crew in others:
-        crew.stop()
+    for worker_process in others:
+        worker_process.stop()
 
 
-def test_a_worker_that_dies_is_noticed_by_its_neighbours_at_once(place: Place, net: Net) -> None:
+def test_a_worker_that_dies_is_noticed_by_its_neighbours_at_once(place: SharedQueue, net: Net) -> None:
     a, b = net.machine("a"), net.machine("b")
-    crew = place.worker(count=2, home="home-a", popen=a.popen).ready()
+    worker_process = place.worker(count=2, home="home-a", popen=a.popen).ready()
     place.put({"j": TICKING})
     wait_until(lambda: lives(place), what="the command to run")
     place.worker(home="home-b", popen=b.popen).ready()
-    (worker,) = {parent(pid) for pid in crew.commands()} & set(crew.pids())
+    (worker,) = {parent(pid) for pid in worker_process.commands()} & set(worker_process.pids())
     killed = time.time()
     os.kill(worker, signal.SIGKILL)
     place.settle()
@@ -125,7 +128,7 @@ def test_a_worker_that_dies_is_noticed_by_its_neighbours_at_once(place: Place, n
     assert_no_overlap(place)
 
 
-def test_machines_of_one_name_leave_each_other_alone(place: Place, net: Net) -> None:
+def test_machines_of_one_name_leave_each_other_alone(place: SharedQueue, net: Net) -> None:
     """Images of virtual machines are copied, names and all."""
     one, two = net.machine("twin"), net.machine("twin")
     first = place.worker(home="home-1", popen=one.popen).ready()

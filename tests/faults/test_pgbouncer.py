@@ -15,7 +15,7 @@ from tests.faults.bouncer import Bouncer
 from tests.faults.records import RECORD, assert_each_ran_once, started
 from tests.support import sessions
 from tests.support.servers import drop, fresh_url
-from tests.support.shared_queue import Place
+from tests.support.shared_queue import SharedQueue
 
 POOL = 2
 
@@ -29,39 +29,39 @@ def url() -> Iterator[str]:
 
 
 @pytest.fixture
-def place(url: str, tmp_path: Path) -> Iterator[Place]:
+def place(url: str, tmp_path: Path) -> Iterator[SharedQueue]:
     with Bouncer(url, pool=POOL) as bouncer:
-        place = Place(tmp_path, bouncer.url)
+        place = SharedQueue(tmp_path, bouncer.url)
         yield place
         place.close()
 
 
-def test_four_clients_work_over_two_connections(place: Place) -> None:
+@pytest.mark.parametrize(("enqueues", "jobs"), [(3, 40), pytest.param(12, 200, marks=pytest.mark.long)])
+def test_four_clients_work_over_two_connections(place: SharedQueue, enqueues: int, jobs: int) -> None:
     """Two workers with two connections each, and people who look, ask and cancel meanwhile."""
-    place.ok("config", "set", "claim-ahead", "0")
-    place.ok("config", "set", "worker-heartbeat-interval", "500ms")
+    place.configure(claim_ahead="0", worker_heartbeat_interval="500ms")
     place.put({"long": "echo up >> up.log; sleep 100"})
-    crews = [place.worker("--concurrency", "2", home=f"home-{name}").ready() for name in "ab"]
+    worker_processes = [place.worker("--concurrency", "2", home=f"home-{name}").ready() for name in "ab"]
     wait_until((place.work / "up.log").exists, what="the long job to run")
     with ThreadPoolExecutor(2) as threads:
-        said = threads.map(lambda words: place.ok("enqueue", "--quiet", *words), [[RECORD]] * 12)
+        said = threads.map(lambda words: place.ok("enqueue", "--quiet", *words), [[RECORD]] * enqueues)
     ids = [line.strip() for line in said]
-    ids += place.put({f"j{number}": RECORD for number in range(200)})
+    ids += place.put({f"j{number}": RECORD for number in range(jobs)})
     assert "processing" in place.ok("status").lower()
     assert "long" in place.ok("cancel", "long")
     place.settle()
     assert place.queue.get("long").state == "cancelled"
     assert place.store.count(JobFilter(states=("completed",))) == len(ids)
     assert_each_ran_once(place, ids)
-    for crew in crews:
-        crew.stop()
-        assert "cannot be used" not in crew.log
-        assert "failed" not in crew.log
-        assert len(crew.ids()) == 1
+    for worker_process in worker_processes:
+        worker_process.stop()
+        assert "cannot be used" not in worker_process.log
+        assert "failed" not in worker_process.log
+        assert len(worker_process.ids()) == 1
     assert not started(place)["long", 1]
 
 
-def test_an_error_does_not_stay_in_the_session(place: Place, url: str) -> None:
+def test_an_error_does_not_stay_in_the_session(place: SharedQueue, url: str) -> None:
     """A read that fails leaves no broken transaction behind, in which all that follows would fail."""
     place.store.be_patient(200)
     with sessions.transaction(url) as cursor:

@@ -13,7 +13,7 @@ import pytest
 from queuectl.testing import wait_until
 from tests.faults.records import RECORD, assert_each_ran_once, kept, started
 from tests.support.servers.private import PrivateServer
-from tests.support.shared_queue import Place, WorkerProcess
+from tests.support.shared_queue import SharedQueue, WorkerProcess
 
 JOBS = 5_000
 SPANS_IT_ALL = RECORD + "; while ! test -e enough; do sleep 0.1; done"
@@ -25,7 +25,7 @@ OUTAGE = 4.5  # seconds: a new process gives a server 3 seconds to come up befor
 class Enqueuers:
     """Processes that enqueue one job each, one after the other, whatever happens to the server."""
 
-    def __init__(self, place: Place, threads: int = 2) -> None:
+    def __init__(self, place: SharedQueue, threads: int = 2) -> None:
         self.acknowledged: list[str] = []
         self.failed: list[str] = []
         self.unknown: list[str] = []
@@ -60,7 +60,7 @@ class Enqueuers:
 
 
 @pytest.fixture
-def enqueuers(private: Place) -> Iterator[Enqueuers]:
+def enqueuers(private: SharedQueue) -> Iterator[Enqueuers]:
     it = Enqueuers(private)
     yield it
     it.stop()
@@ -68,12 +68,12 @@ def enqueuers(private: Place) -> Iterator[Enqueuers]:
 
 @pytest.mark.long
 def test_nothing_is_lost_when_the_server_dies_twice(
-    server: PrivateServer, private: Place, enqueuers: Enqueuers
+    server: PrivateServer, private: SharedQueue, enqueuers: Enqueuers
 ) -> None:
     ids = private.put({"long": SPANS_IT_ALL})
-    crew = private.worker("--concurrency", str(SLOTS), count=WORKERS).ready()
+    worker_process = private.worker("--concurrency", str(SLOTS), count=WORKERS).ready()
     wait_until(lambda: started(private)["long", 1], what="the long command to run")
-    processes = sorted(crew.pids())
+    processes = sorted(worker_process.pids())
     ids += private.put({f"j{number}": RECORD for number in range(JOBS)})
 
     for death, seconds in ((server.stop_immediate, OUTAGE), (server.kill, 1.0)):
@@ -81,7 +81,7 @@ def test_nothing_is_lost_when_the_server_dies_twice(
         wait_until(lambda done=reached: private.completed() >= done, timeout=40, what="progress")  # type: ignore[misc]
         assert private.completed() < JOBS, "too quick: the server dies after the work"
         death()
-        only_what_was_claimed_runs(private, crew, seconds=seconds)
+        only_what_was_claimed_runs(private, worker_process, seconds=seconds)
         server.start()
 
     wait_until(
@@ -95,14 +95,14 @@ def test_nothing_is_lost_when_the_server_dies_twice(
     assert len(enqueuers.acknowledged) > 10
     assert_each_ran_once(private, [*ids, *enqueuers.acknowledged])
     assert not kept(private).keys() & set(enqueuers.failed)
-    assert sorted(crew.pids()) == processes
-    crew.stop()
+    assert sorted(worker_process.pids()) == processes
+    worker_process.stop()
 
 
-def only_what_was_claimed_runs(place: Place, crew: WorkerProcess, *, seconds: float) -> None:
+def only_what_was_claimed_runs(place: SharedQueue, worker_process: WorkerProcess, *, seconds: float) -> None:
     """While the server is away: the long command, and what the workers held before."""
     before = started(place)
     began = time.monotonic()
     wait_until(lambda: time.monotonic() - began > seconds, what="the outage to last")
     assert (started(place) - before).total() <= MOST_HELD
-    assert crew.commands(), "the long command was stopped"
+    assert worker_process.commands(), "the long command was stopped"

@@ -6,7 +6,7 @@ from collections import defaultdict
 from itertools import pairwise
 from typing import NamedTuple
 
-from tests.support.shared_queue import Place
+from tests.support.shared_queue import SharedQueue
 
 # Deaf to TERM: only KILL ends it in time. Its first attempt never ends by itself.
 TICKING = """trap '' TERM
@@ -22,7 +22,7 @@ class Life(NamedTuple):
     host: str
 
 
-def lives(place: Place) -> dict[str, dict[int, Life]]:
+def lives(place: SharedQueue) -> dict[str, dict[int, Life]]:
     """Of every job, the life of every attempt."""
     log = place.work / "ticks.log"
     found: dict[str, dict[int, Life]] = defaultdict(dict)
@@ -33,7 +33,7 @@ def lives(place: Place) -> dict[str, dict[int, Life]]:
     return found
 
 
-def assert_no_overlap(place: Place) -> None:
+def assert_no_overlap(place: SharedQueue) -> None:
     for id, attempts in lives(place).items():
         order = [attempts[number] for number in sorted(attempts)]
         for earlier, later in pairwise(order):

@@ -67,7 +67,7 @@ def _connected(url: str) -> Any:
     if engine_of(url) == "mysql":
         server, database = split_database(url)
         return admin.connect_mysql(server, database=database)
-    connection = psycopg.connect(_server(url), application_name="stranger")
+    connection = psycopg.connect(_server(url), application_name="other")
     connection.execute(f"SET search_path TO {split_schema(url)[1]}")
     return connection
 

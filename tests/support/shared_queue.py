@@ -27,8 +27,8 @@ from queuectl.testing import wait_until
 Popen = Callable[..., "subprocess.Popen[bytes]"]
 
 
-class Place:
-    """`place.q("status")` runs the real command, `place.worker()` starts a real worker in the foreground.
+class SharedQueue:
+    """`queue.q("status")` runs the real command, `queue.worker()` starts a real worker in the foreground.
 
     Both take another `url` for the same store, by way of a proxy.
     """
@@ -38,7 +38,7 @@ class Place:
         self.directory = directory
         self.work = directory / "work"
         self.work.mkdir()
-        self._crews: list[WorkerProcess] = []
+        self._worker_processes: list[WorkerProcess] = []
         self._stores: list[Store] = []
         self.store = self.open()
         self.queue = Queue(self.store, Settings(), SYSTEM_CLOCK)
@@ -98,9 +98,11 @@ class Place:
         self, *options: str, url: str = "", home: str = "home", count: int = 1, popen: Popen | None = None
     ) -> WorkerProcess:
         """Worker processes in the foreground, not yet registered."""
-        crew = WorkerProcess(self, options, url=url, home=home, count=count, popen=popen or subprocess.Popen)
-        self._crews.append(crew)
-        return crew
+        worker_process = WorkerProcess(
+            self, options, url=url, home=home, count=count, popen=popen or subprocess.Popen
+        )
+        self._worker_processes.append(worker_process)
+        return worker_process
 
     def completed(self) -> int:
         return self.store.count(JobFilter(states=("completed",)))
@@ -110,8 +112,8 @@ class Place:
         wait_until(lambda: self.store.unfinished(JobFilter()) <= but, timeout=timeout, what="all jobs to end")
 
     def close(self) -> None:
-        for crew in self._crews:
-            crew.kill()
+        for worker_process in self._worker_processes:
+            worker_process.kill()
         for store in self._stores:
             store.close()
 
@@ -120,12 +122,12 @@ class WorkerProcess:
     """The processes of one `worker start --foreground`, and what they say."""
 
     def __init__(
-        self, place: Place, options: tuple[str, ...], *, url: str, home: str, count: int, popen: Popen
+        self, place: SharedQueue, options: tuple[str, ...], *, url: str, home: str, count: int, popen: Popen
     ) -> None:
         self._place = place
         self._mark = f"QUEUECTL_HOME={place.directory / home}".encode()
         self.count = count
-        self.log_file = place.directory / f"worker-{len(place._crews)}.log"
+        self.log_file = place.directory / f"worker-{len(place._worker_processes)}.log"
         with open(self.log_file, "wb") as log:
             self.process = popen(
                 [
