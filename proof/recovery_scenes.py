@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.support.home import Home
 from tests.support.machines import Machine, Net
 from tests.support.servers import PrivatePostgres
-from tests.support.shared_queue import Place
+from tests.support.shared_queue import SharedQueue
 
 from queuectl.testing import wait_until
 
@@ -91,7 +91,7 @@ def cancelled(samples: int) -> Times:
 def machine_lost(samples: int) -> Times:
     """Machines lose their power one after another; one is left. Lease and heartbeat are the usual ones."""
     with Net() as net, PrivatePostgres(listen=net.server_address) as server, _directory() as directory:
-        place = Place(directory, server.fresh_url())
+        place = SharedQueue(directory, server.fresh_url())
         try:
             machines = [net.machine(f"m{number}") for number in range(samples)]
             for number, machine in enumerate(machines):
@@ -137,7 +137,7 @@ def server_restarted(samples: int) -> Times:
     """A job that came just before the server went: when it runs, counted from the server's first answer."""
     times: list[float] = []
     with PrivatePostgres() as server, _directory() as directory:
-        place = Place(directory, server.fresh_url())
+        place = SharedQueue(directory, server.fresh_url())
         try:
             place.worker().ready(timeout=_PATIENCE)
             for number in range(samples):

@@ -1,4 +1,4 @@
-"""Places on servers: on those of the run, through proxies, and on servers that a test may kill."""
+"""Shared queues: on the servers of the run, through proxies, and on servers that a test may kill."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def server(engine: str) -> Iterator[PrivateServer]:
 
 @pytest.fixture
 def private(server: PrivateServer, tmp_path: Path) -> Iterator[SharedQueue]:
-    """A place on it."""
+    """A queue on it."""
     place = SharedQueue(tmp_path, server.fresh_url())
     yield place
     place.close()
@@ -40,7 +40,7 @@ def private(server: PrivateServer, tmp_path: Path) -> Iterator[SharedQueue]:
 
 @pytest.fixture
 def place(engine: str, tmp_path: Path) -> Iterator[SharedQueue]:
-    """A place on the server of the run."""
+    """A queue on the server of the run."""
     url = fresh_url(engine)
     place = SharedQueue(tmp_path, sessions.named(url))
     yield place
@@ -50,25 +50,25 @@ def place(engine: str, tmp_path: Path) -> Iterator[SharedQueue]:
 
 @pytest.fixture
 def proxy(place: SharedQueue) -> Iterator[Proxy]:
-    """A way to the place that can be cut."""
+    """A way to the queue that can be cut."""
     with Proxy.before(place.url) as proxy:
         yield proxy
 
 
 @pytest.fixture
 def proxied(place: SharedQueue, proxy: Proxy) -> str:
-    """The place's URL by way of the proxy."""
+    """Its URL by way of the proxy."""
     return proxy.way(place.url)
 
 
 @pytest.fixture
 def store(place: SharedQueue, proxied: str) -> Store:
-    """The store of the place by way of the proxy; `place.store` is the same by a way without trouble."""
+    """Its store by way of the proxy; `place.store` is the same by a way without trouble."""
     return place.open(proxied)
 
 
 @pytest.fixture
 def direct(place: SharedQueue) -> Store:
-    """That one, with a worker w1."""
+    """`place.store`, which does not go through the proxy; with a worker w1."""
     register(place.store)
     return place.store

@@ -29,7 +29,7 @@ def certificate(directory: Path, name: str) -> tuple[Path, Path]:
     return key, crt
 
 
-@pytest.fixture(scope="module", params=engines(*SERVERS, long=["mysql"]))
+@pytest.fixture(params=engines(*SERVERS, long=["mysql"]))
 def server(request: pytest.FixtureRequest) -> Iterator[PrivatePostgres | PrivateMariadb]:
     postgres = request.param == "postgres"
     it = PrivatePostgres() if postgres else PrivateMariadb()
@@ -64,20 +64,15 @@ def with_options(url: str, engine: str, ca: Path) -> str:
     return url + separator + OPTIONS[engine].format(ca=ca)
 
 
-def test_the_server_is_trusted_by_its_certificate(
-    home: Home, server: PrivatePostgres | PrivateMariadb, store_url: str
-) -> None:
-    home.url = home.env["QUEUECTL_DB"] = with_options(
-        store_url, server.engine, server.directory / "server.crt"
-    )
-    home.ok("run", "--", "true")
-    assert encrypted(home)
-
-
-def test_a_server_with_another_certificate_is_not(
+def test_the_server_is_trusted_by_its_own_certificate_alone(
     home: Home, server: PrivatePostgres | PrivateMariadb, store_url: str, tmp_path: Path
 ) -> None:
     wrong = certificate(tmp_path, "wrong")[1]
     result = home.q("enqueue", "true", env={"QUEUECTL_DB": with_options(store_url, server.engine, wrong)})
     assert result.returncode == 3
     assert "certificate" in result.stderr.lower()
+    home.url = home.env["QUEUECTL_DB"] = with_options(
+        store_url, server.engine, server.directory / "server.crt"
+    )
+    home.ok("run", "--", "true")
+    assert encrypted(home)
