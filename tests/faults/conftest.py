@@ -13,8 +13,7 @@ from tests.support.engines import engines
 from tests.support.jobs import register
 from tests.support.proxy import Proxy
 from tests.support.servers import drop, fresh_url
-from tests.support.servers.private import PrivateServer
-from tests.support.servers.private import SERVERS
+from tests.support.servers.private import SERVERS, PrivateServer
 from tests.support.shared_queue import SharedQueue
 
 
