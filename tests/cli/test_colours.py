@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.cli.screens import show
 from tests.support.cli import Cli, Terminal
 
 COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
@@ -16,26 +17,14 @@ COMMANDS = {
     "doctor": ["doctor"],
     "help": ["list", "--help"],
 }
-PLAIN = {"status": ["status"], "dlq": ["dlq", "list"], "queue": ["queue"], "main help": ["--help"]}
 
 
-@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
-def test_colours_on_a_terminal(
-    terminal: Terminal, jobs_in_every_state: None, monkeypatch: pytest.MonkeyPatch, words: list[str]
-) -> None:
-    coloured = terminal(*words).raw
-    assert COLOUR.search(coloured)
-    monkeypatch.setenv("NO_COLOR", "1")
-    plain = terminal(*words).raw
-    assert b"\x1b" not in plain
-    assert b"usage: queuectl list [-h]" in plain or "--help" not in words
-
-
-@pytest.mark.parametrize("words", [*COMMANDS.values(), *PLAIN.values()], ids=[*COMMANDS, *PLAIN])
-def test_a_dumb_terminal_gets_no_escapes(
-    terminal: Terminal, jobs_in_every_state: None, words: list[str]
-) -> None:
-    assert b"\x1b" not in terminal(*words, term="dumb").raw
+@pytest.mark.process
+def test_colours_on_a_terminal(tmp_path: Path, jobs_in_every_state: None) -> None:
+    """That there are none where none are wanted: test_terminals."""
+    screens = show(list(COMMANDS.values()), notes=tmp_path / "notes")
+    for words, screen in zip(COMMANDS.values(), screens, strict=True):
+        assert COLOUR.search(screen.text.encode()), words
 
 
 def test_a_pipe_gets_colours_only_when_they_are_forced(
@@ -60,6 +49,7 @@ def test_help_in_colours_says_the_same(cli: Cli, monkeypatch: pytest.MonkeyPatch
     assert COLOUR.sub(b"", coloured) == plain != coloured
 
 
+@pytest.mark.long
 def test_the_progress_of_an_enqueue(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,6 +49,7 @@ class TestMetrics:
         assert 'queue="default"' not in text
         assert cli("metrics", "--queue", "no such name").code == 2
 
+    @pytest.mark.process
     def test_a_missing_package_is_one_command_away(self, queue: Queue) -> None:
         code = (
             "import sys; sys.modules['prometheus_client'] = None; "

@@ -7,19 +7,32 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
+from tests.support.counts import check_counts
 from tests.support.home import Home
 
 from queuectl.testing import wait_until
 
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture(scope="module")
+def home_with_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    it = Home(tmp_path_factory.mktemp("run") / "home")
+    it.start(concurrency=2)
+    yield it
+    it.close()
+    check_counts(it.location)
+
 
 @pytest.fixture(params=["alone", "with a worker"])
-def place(request: pytest.FixtureRequest, home: Home) -> Home:
-    """Both ways of running a job: by itself, and by a worker in the background."""
-    if request.param == "with a worker":
-        home.start()
-    return home
+def place(request: pytest.FixtureRequest) -> Home:
+    """Both ways of running a job: by itself, and by a worker in the background, the same for all tests."""
+    found = request.getfixturevalue("home" if request.param == "alone" else "home_with_worker")
+    assert isinstance(found, Home)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -62,19 +75,20 @@ def test_json_is_one_document_with_output_and_history(place: Home) -> None:
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_and_timeout_end_the_job(place: Home, how: signal.Signals) -> None:
     place.ok("init")
+    id = how.name
     with subprocess.Popen(
-        [sys.executable, "-m", "queuectl", "run", "--id", "long", "sleep 60"],
+        [sys.executable, "-m", "queuectl", "run", "--id", id, "sleep 60"],
         env=place.env,
         cwd=place.work,
         stderr=subprocess.DEVNULL,
     ) as process:
-        wait_until(lambda: _state(place, "long") == "processing", what="the job to run")
+        wait_until(lambda: _state(place, id) == "processing", what="the job to run")
         process.send_signal(how)
         try:
             assert process.wait(timeout=20) == 130
         finally:
             process.kill()  # or another test would be told of it
-    place.wait_for("long", "cancelled")  # a worker may take a moment longer than we were waited for
+    place.wait_for(id, "cancelled")  # a worker may take a moment longer than we were waited for
 
 
 def test_ctrl_c_right_after_the_job_was_stored_ends_it_too(place: Home) -> None:
@@ -130,7 +144,7 @@ def test_a_reader_that_goes_away_ends_the_job(place: Home) -> None:
     os.close(reading)
     _, errors = process.communicate(timeout=30)
     assert "Traceback" not in errors
-    assert place.state("chatty") == "cancelled"
+    place.wait_for("chatty", "cancelled")  # as above
 
 
 @pytest.mark.parametrize("command", [["run"], ["map", "--wait"]])

@@ -23,7 +23,7 @@ PATIENCE = 60
 
 
 @pytest.fixture
-def shims(tmp_path: Path, jobs_in_every_state: None, monkeypatch: pytest.MonkeyPatch) -> Path:
+def with_queuectl(tmp_path: Path, jobs_in_every_state: None, monkeypatch: pytest.MonkeyPatch) -> Path:
     """`queuectl` on the path, and jobs."""
     monkeypatch.setenv("PATH", path_with_queuectl(tmp_path))
     (tmp_path / "here.jsonl").touch()
@@ -53,7 +53,7 @@ done
 """
 
 
-def test_bash(shims: Path) -> None:
+def test_bash(with_queuectl: Path) -> None:
     lines = {
         "queuectl sta": "[status][stats]",
         "queuectl dlq re": "[retry]",
@@ -66,7 +66,7 @@ def test_bash(shims: Path) -> None:
     assert answers == ["complete -F _queuectl queuectl", *lines.values()]
 
 
-def test_fish(shims: Path) -> None:
+def test_fish(with_queuectl: Path) -> None:
     script = "source (queuectl completion fish | psub)\n"
     script += "".join(
         f"complete -C '{line}'\necho .\n"
@@ -116,14 +116,14 @@ class Zsh:
 
 
 @pytest.fixture
-def zsh(shims: Path) -> Iterator[Zsh]:
-    started = Zsh(shims)
+def zsh(with_queuectl: Path) -> Iterator[Zsh]:
+    started = Zsh(with_queuectl)
     yield started
     started.close()
 
 
-def test_zsh(shims: Path, zsh: Zsh) -> None:
-    (shims / "fpath").mkdir()
+def test_zsh(with_queuectl: Path, zsh: Zsh) -> None:
+    (with_queuectl / "fpath").mkdir()
     run("sh", "-c", "queuectl completion zsh > fpath/_queuectl")
     zsh.type("fpath=($PWD/fpath $fpath); autoload -U compinit; compinit -u -D; print re''ady\n", "ready\r\n")
     zsh.type("queuectl dlq ret\t", "queuectl dlq retry ")

@@ -67,9 +67,9 @@ def fill_awkwardly(queue: Queue) -> tuple[str, ...]:
 
 
 @pytest.fixture(scope="session")
-def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home_of_many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with 100,000 jobs, filled once."""
-    path = tmp_path_factory.mktemp("crowd")
+    path = tmp_path_factory.mktemp("many")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("QUEUECTL_HOME", str(path))
         with Queue.open() as queue:
@@ -184,9 +184,9 @@ class TestWholeValues:
 
 class TestWithMany:
     def test_no_command_reads_more_than_it_shows(
-        self, tmp_path: Path, crowd: Path, monkeypatch: pytest.MonkeyPatch
+        self, tmp_path: Path, home_of_many: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setenv("QUEUECTL_HOME", str(crowd))
+        monkeypatch.setenv("QUEUECTL_HOME", str(home_of_many))
         asked = [*looking_at("running", "broken"), ("list", "--queue", "mail")]
         steps = {}
         for words, screen in zip(asked, show(asked, notes=tmp_path / "notes"), strict=True):
