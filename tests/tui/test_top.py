@@ -83,32 +83,35 @@ class TestLooking:
         assert codes <= {"", "0", "1", "2", "3", "4", "7", "39", "49"}
 
 
+@pytest.fixture(scope="module")
+def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    home = Home(tmp_path_factory.mktemp("keys") / "home")
+    yield home
+    home.close()
+
+
+@pytest.fixture(scope="module")
+def program(shared_home: Home) -> Iterator[Program]:
+    with shared_home.queue() as queue:
+        FakeWorker(queue).furnish()
+    program = Program(shared_home.env, shared_home.work)
+    yield program
+    program.close()
+
+
+@pytest.fixture
+def top(program: Program) -> Program:
+    """All jobs are shown, and the cursor is on them."""
+    if "filter:" in program.see("COMMAND"):
+        program.type(ESCAPE)  # alone: with a key behind it, it would be another key
+        program.see("COMMAND", but="filter:")
+    program.type("0")
+    program.see("running", "broken", "waiting", "mail")
+    return program
+
+
 class TestKeys:
     """Of one program, on a store in which nothing changes: each test leaves the jobs as it found them."""
-
-    @pytest.fixture(scope="class")
-    def shared_home(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-        home = Home(tmp_path_factory.mktemp("keys") / "home")
-        yield home
-        home.close()
-
-    @pytest.fixture(scope="class")
-    def program(self, shared_home: Home) -> Iterator[Program]:
-        with shared_home.queue() as queue:
-            FakeWorker(queue).furnish()
-        program = Program(shared_home.env, shared_home.work)
-        yield program
-        program.close()
-
-    @pytest.fixture
-    def top(self, program: Program) -> Program:
-        """All jobs are shown, and the cursor is on them."""
-        if "filter:" in program.see("COMMAND"):
-            program.type(ESCAPE)  # alone: with a key behind it, it would be another key
-            program.see("COMMAND", but="filter:")
-        program.type("0")
-        program.see("running", "broken", "waiting", "mail")
-        return program
 
     def test_numbers_and_s_choose_a_state(self, top: Program) -> None:
         top.type("4")
