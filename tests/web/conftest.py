@@ -27,6 +27,7 @@ def home(dashboard: Server) -> Iterator[Home]:
     it = Home(dashboard.path)
     yield it
     it.close()
+    check_counts(it.location)
     dashboard.empty()
 
 
