@@ -30,19 +30,21 @@ of single rounds, or of the medians where there are no rounds in pairs.
 _COLUMNS = ("measured", "queuectl", "peer", "ratio", "target", "")
 
 
-def write(runs: Sequence[Run | str]) -> list[Path]:
+def write(
+    runs: Sequence[Run | str], *, results_file: Path = RESULTS, pictures_folder: Path = PICTURES
+) -> list[Path]:
     """All files. A suite that has no run is named instead."""
-    PICTURES.mkdir(exist_ok=True)
+    pictures_folder.mkdir(exist_ok=True)
     written = []
     results = [result for run in runs if isinstance(run, Run) for result in run.results]
     for name, picture in (("throughput", plots.throughput(results)), ("growth", plots.growth(results))):
         if picture is not None:
-            written.append(PICTURES / f"{name}.svg")
+            written.append(pictures_folder / f"{name}.svg")
             written[-1].write_text(picture, "utf-8")
-    before = RESULTS.read_text("utf-8") if RESULTS.exists() else ""
-    pictures = [name for name in ("throughput.svg", "growth.svg") if (PICTURES / name).exists()]
-    RESULTS.write_text(page(runs, pictures, before), "utf-8")
-    return [*written, RESULTS]
+    before = results_file.read_text("utf-8") if results_file.exists() else ""
+    pictures = [name for name in ("throughput.svg", "growth.svg") if (pictures_folder / name).exists()]
+    results_file.write_text(page(runs, pictures, before), "utf-8")
+    return [*written, results_file]
 
 
 def page(runs: Sequence[Run | str], pictures: Sequence[str] = (), before: str = "") -> str:

@@ -150,21 +150,21 @@ def here() -> str:
     )
 
 
-def read() -> tuple[dict[str, float], str]:
+def read(file: Path = BUDGET) -> tuple[dict[str, float], str]:
     """The budget, and on what it was measured."""
-    if not BUDGET.exists():
+    if not file.exists():
         return {}, ""
-    stored = tomllib.loads(BUDGET.read_text(encoding="utf-8"))
+    stored = tomllib.loads(file.read_text(encoding="utf-8"))
     return stored["budget"], stored["measured_with"]
 
 
-def write(figures: Mapping[str, float]) -> None:
+def write(figures: Mapping[str, float], file: Path = BUDGET) -> None:
     """What could not be counted here keeps the budget that it has."""
-    budget = {**read()[0], **budget_of(figures)}
+    budget = {**read(file)[0], **budget_of(figures)}
     lines = [f'"{name}" = {budget[name]:g}' for name in FIGURES if name in budget]
     text = "\n".join([HEAD, f'measured_with = "{here()}"', "", "[budget]", *lines]) + "\n"
-    BUDGET.write_text(text, encoding="utf-8")
-    print(f"wrote {BUDGET.relative_to(ROOT)}")
+    file.write_text(text, encoding="utf-8")
+    print(f"wrote {file}")
 
 
 def explain(over: list[Line], measured_with: str) -> int:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
-from bench.contestants import FLOOR, Contestant, Lost, Missing
-from bench.contestants.contestant import steady_rate
-from bench.contestants.gate import Gate
-from bench.contestants.installing import DebianPackage, Environment
+from bench.contestants import FLOOR, Contestant, Lost
+from bench.contestants.installing import DebianPackage
 from bench.contestants.xargs import Xargs
 from bench.race import Field
-from bench.throughput import SERVERS, VARIANTS, against, variants
+from bench.throughput import against
 
 
 class Forgetful(Xargs):
@@ -63,11 +60,6 @@ def test_xargs_runs_all_the_commands(tmp_path: Path) -> None:
     assert traces.read_text() == "\n" * 20
 
 
-def test_a_command_that_fails_is_no_success() -> None:
-    with pytest.raises(Lost):
-        FLOOR.rate("false", 2)
-
-
 def test_who_runs_fewer_commands_than_it_was_given_is_found_out() -> None:
     with pytest.raises(Lost, match="19 of 20 commands"):
         Forgetful().prove()
@@ -85,37 +77,9 @@ def test_what_cannot_be_installed_is_missing_loudly(capsys: pytest.CaptureFixtur
     assert "*** NOT MEASURED: commands/s end to end, sh -c 'true'" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("nothing_installed")
-def test_an_environment_is_at_hand_only_when_it_is_whole() -> None:
-    environment = Environment("broken-off", "some-package>=1")
-    environment.folder.mkdir(parents=True)
-    assert not environment.ready()
-    with pytest.raises(Missing):
-        environment.version("some-package")
-
-
 def test_who_loses_commands_in_a_round_is_out_and_the_others_go_on() -> None:
     field = field_of(FLOOR, Tiring())
     rates = field.run("true", rounds=3)
     assert list(rates) == [FLOOR.name]
     assert len(rates[FLOOR.name]) == 3
     assert field.absent == {"tiring": "too tired"}
-
-
-def test_every_promised_variant_of_ours_is_one_that_is_run() -> None:
-    urls = dict.fromkeys(SERVERS, "")
-    assert [variant.name for variant in variants(urls)] == list(VARIANTS)
-
-
-def test_a_rate_is_taken_when_all_workers_are_there() -> None:
-    slowly = [float(second) for second in range(10)]
-    quickly = [9 + number / 100 for number in range(1, 91)]
-    assert steady_rate(slowly + quickly) == pytest.approx(100, rel=0.02)
-
-
-def test_a_gate_holds_its_command_until_it_opens(tmp_path: Path) -> None:
-    with Gate(tmp_path / "gate") as gate:
-        held = subprocess.Popen(["sh", "-c", gate.command])
-        assert held.poll() is None
-        gate.open()
-        assert held.wait(timeout=20) == 0

@@ -80,24 +80,19 @@ def test_one_more_call_or_module_is_over_a_budget_just_written(guard: ModuleType
     assert all(line.over for line in guard.judge(after, guard.budget_of(before)))
 
 
-@pytest.fixture
-def file(guard: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(guard, "ROOT", tmp_path)
-    monkeypatch.setattr(guard, "BUDGET", tmp_path / "budget.toml")
-    return tmp_path / "budget.toml"
-
-
-def test_a_written_budget_is_read_back(guard: ModuleType, file: Path) -> None:
+def test_a_written_budget_is_read_back(guard: ModuleType, tmp_path: Path) -> None:
+    file = tmp_path / "budget.toml"
     figures = {"worker.calls": 30.0, "store.steps": 300.0}
-    guard.write(figures)
-    assert guard.read() == (guard.budget_of(figures), guard.here())
+    guard.write(figures, file)
+    assert guard.read(file) == (guard.budget_of(figures), guard.here())
     assert tomllib.loads(file.read_text())["measured_with"].startswith("Python 3.")
 
 
-def test_what_could_not_be_counted_keeps_its_budget(guard: ModuleType, file: Path) -> None:
-    guard.write({"worker.calls": 30.0, "store.steps": 300.0})
-    guard.write({"store.steps": 200.0})
-    assert guard.read()[0] == {"worker.calls": 30.6, "store.steps": 206.0}
+def test_what_could_not_be_counted_keeps_its_budget(guard: ModuleType, tmp_path: Path) -> None:
+    file = tmp_path / "budget.toml"
+    guard.write({"worker.calls": 30.0, "store.steps": 300.0}, file)
+    guard.write({"store.steps": 200.0}, file)
+    assert guard.read(file)[0] == {"worker.calls": 30.6, "store.steps": 206.0}
 
 
 def test_over_the_budget_fails_and_says_where_to_look(

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.doctor.patient import Place
+from tests.doctor.place import Place
 from tests.support.engines import SERVERS, engines
 from tests.support.servers import PrivateMariadb, PrivatePostgres, drop, fresh_url
 
-WEAK_POSTGRES = {
+UNSAFE_POSTGRES = {
     "fsync": "off",
     "full_page_writes": "off",
     "synchronous_commit": "off",
@@ -20,7 +20,7 @@ WEAK_POSTGRES = {
     "max_connections": 12,  # of which three are kept for superusers
     "max_prepared_transactions": 2,
 }
-WEAK_MARIADB = {
+UNSAFE_MARIADB = {
     "innodb-flush-log-at-trx-commit": 2,
     "innodb-doublewrite": "OFF",
     "log-bin": "binlog",
@@ -81,29 +81,29 @@ def _place(engine: str, home_dir: Path) -> Iterator[Place]:
 
 
 @pytest.fixture(scope="module")
-def weak_postgres() -> Iterator[PrivatePostgres]:
-    with PrivatePostgres(settings=WEAK_POSTGRES) as server:
+def unsafe_postgres() -> Iterator[PrivatePostgres]:
+    with PrivatePostgres(settings=UNSAFE_POSTGRES) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def weak_mariadb() -> Iterator[PrivateMariadb]:
+def unsafe_mariadb() -> Iterator[PrivateMariadb]:
     """Its clock on the wall is not UTC: what it says of the beginning of a transaction is in local time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TZ", "America/New_York")
-        with PrivateMariadb(settings=WEAK_MARIADB) as server:
+        with PrivateMariadb(settings=UNSAFE_MARIADB) as server:
             yield server
 
 
 @pytest.fixture
-def weak_place(weak_postgres: PrivatePostgres, home_dir: Path) -> Place:
-    place = Place("postgres", weak_postgres.fresh_url(), home_dir)
+def unsafe_postgres_place(unsafe_postgres: PrivatePostgres, home_dir: Path) -> Place:
+    place = Place("postgres", unsafe_postgres.fresh_url(), home_dir)
     place.make()
     return place
 
 
 @pytest.fixture
-def weak_mysql_place(weak_mariadb: PrivateMariadb, home_dir: Path) -> Place:
-    place = Place("mysql", weak_mariadb.fresh_url(), home_dir)
+def unsafe_mysql_place(unsafe_mariadb: PrivateMariadb, home_dir: Path) -> Place:
+    place = Place("mysql", unsafe_mariadb.fresh_url(), home_dir)
     place.make()
     return place

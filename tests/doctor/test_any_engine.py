@@ -6,7 +6,7 @@ import shlex
 import time
 
 import pytest
-from tests.doctor.patient import Place, doctor, run
+from tests.doctor.place import Place, doctor, run
 from tests.support.jobs import add, claim_one, get, register
 
 from queuectl import system
@@ -18,17 +18,17 @@ MINUTE = 60_000
 def test_a_sound_store_has_no_problem(place: Place) -> None:
     place.make(jobs=2)
 
-    seen = doctor(place.url)
+    report = doctor(place.url)
 
-    assert (seen.code, seen.err) == (0, "")
+    assert (report.code, report.err) == (0, "")
     # The server that the tests found may have been set up by anybody.
-    assert seen.worse_than("ok", "note") in (
+    assert report.worse_than("ok", "note") in (
         ["warning: no worker is running, 2 jobs waiting"],
         ["warning: autovacuum = off", "warning: no worker is running, 2 jobs waiting"],
     )
-    assert set(seen.document) == {"store", "engine", "findings"}
-    assert seen.document["engine"] == place.engine
-    for finding in seen.findings:
+    assert set(report.document) == {"store", "engine", "findings"}
+    assert report.document["engine"] == place.engine
+    for finding in report.findings:
         assert set(finding) == {"level", "check", "message", "why", "fix"}
         assert finding["level"] == "ok" or finding["why"]
 
@@ -46,10 +46,10 @@ def test_nothing_is_changed(place: Place) -> None:
 def test_no_store_is_made(place: Place) -> None:
     before = place.everything()
 
-    seen = doctor(place.url)
+    report = doctor(place.url)
 
-    assert seen.code == 3
-    assert "queuectl init" in seen.one("there is no")["fix"]
+    assert report.code == 3
+    assert "queuectl init" in report.one("there is no")["fix"]
     assert place.everything() == before
 
 
@@ -61,10 +61,10 @@ def test_a_store_of_a_newer_version_is_left_alone(place: Place) -> None:
     place.ask(newer)
     before = place.everything()
 
-    seen = doctor(place.url)
+    report = doctor(place.url)
 
-    assert seen.code == 3
-    assert seen.one("newer queuectl")["fix"] == "pip install --upgrade queuectl"
+    assert report.code == 3
+    assert report.one("newer queuectl")["fix"] == "pip install --upgrade queuectl"
     assert place.everything() == before
 
 
@@ -75,10 +75,10 @@ def test_tables_of_another_program_are_left_alone(place: Place) -> None:
     place.ask("CREATE TABLE jobs (title text)")
     before = place.everything()
 
-    seen = doctor(place.url)
+    report = doctor(place.url)
 
-    assert seen.code == 3
-    assert seen.level("holds tables of another program") == "problem"
+    assert report.code == 3
+    assert report.level("holds tables of another program") == "problem"
     assert place.everything() == before
 
 
@@ -95,11 +95,11 @@ def test_a_dropped_index_is_found_and_its_mend_helps(place: Place, index: str, c
     place.make()
     place.ask(f"DROP INDEX {index}" + (f" ON {index.partition('_')[0]}" if place.engine == "mysql" else ""))
 
-    seen = doctor(place.url)
+    report = doctor(place.url)
 
-    assert seen.code == 1
-    assert seen.level(index) == "problem"
-    mend = seen.one(index)["fix"]
+    assert report.code == 1
+    assert report.level(index) == "problem"
+    mend = report.one(index)["fix"]
     assert columns in mend
     if place.engine == "sqlite":
         mend = shlex.split(mend)[-1]  # what the shell hands to sqlite3
@@ -112,10 +112,10 @@ def test_an_index_with_other_columns_is_found(place: Place) -> None:
     where = " ON jobs" if place.engine == "mysql" else ""
     place.ask(f"DROP INDEX jobs_due{where}", "CREATE INDEX jobs_due ON jobs (run_at)")
 
-    seen = doctor(place.url)
+    report = doctor(place.url)
 
-    assert seen.code == 1
-    assert "is not as queuectl made it" in seen.one("jobs_due")["message"]
+    assert report.code == 1
+    assert "is not as queuectl made it" in report.one("jobs_due")["message"]
 
 
 def test_a_job_under_a_worker_that_does_not_exist_is_found_and_its_mend_frees_it(place: Place) -> None:
@@ -125,14 +125,14 @@ def test_a_job_under_a_worker_that_does_not_exist_is_found_and_its_mend_frees_it
         job = claim_one(queue.store, now=queue.clock.now())
         place.ask("DELETE FROM workers")
 
-        seen = doctor(place.url)
+        report = doctor(place.url)
 
-        assert seen.code == 1
+        assert report.code == 1
         assert (
             f"1 job processing under a worker that does not exist (like {job.id})"
-            in seen.one("like job")["message"]
+            in report.one("like job")["message"]
         )
-        place.ask(seen.one("like job")["fix"])
+        place.ask(report.one("like job")["fix"])
         assert queue.get(job.id).state == "pending"
     assert doctor(place.url).level("every running job has its worker") == "ok"
 
@@ -145,13 +145,13 @@ def test_silent_workers_and_their_jobs_are_told(place: Place) -> None:
         claim_one(queue.store, worker_id="gone-1", now=queue.clock.now())
         place.ask("UPDATE workers SET lease_until = 0")
 
-        seen = doctor(place.url)
+        report = doctor(place.url)
 
-    finding = seen.one("fell silent")
+    finding = report.one("fell silent")
     assert finding["level"] == "warning"
     assert finding["message"] == "1 worker died or fell silent, holding 1 job: gone-1"
     assert finding["fix"] == "queuectl worker start"
-    assert seen.code == 0
+    assert report.code == 0
 
 
 @pytest.fixture
@@ -175,10 +175,10 @@ def test_living_workers_are_counted_by_host(place: Place, worker_here: dict[str,
         register(queue.store, "here-1", **worker_here)
         register(queue.store, "here-2", running=1, **worker_here)  # as it said last: that is over by now
         take(queue.store, 1, "here-1")
-        seen = doctor(place.url)
+        report = doctor(place.url)
 
-    assert seen.one("2 workers")["message"] == f"2 workers on 1 host ({system.hostname()}), 1 job running"
-    assert seen.about("no worker is running") == []
+    assert report.one("2 workers")["message"] == f"2 workers on 1 host ({system.hostname()}), 1 job running"
+    assert report.about("no worker is running") == []
 
 
 @pytest.mark.parametrize(
@@ -204,10 +204,10 @@ def test_jobs_that_wait_although_there_are_workers(
     with sqlite_place.queue() as queue:
         register(queue.store, concurrency=2, **worker_here, **worker)
         take(queue.store, running)
-        seen = doctor(sqlite_place.url)
+        report = doctor(sqlite_place.url)
 
-    assert seen.level("queue default: 1 job waiting") == level
-    assert why in seen.one("queue default: 1 job waiting")["why"]
+    assert report.level("queue default: 1 job waiting") == level
+    assert why in report.one("queue default: 1 job waiting")["why"]
 
 
 def test_jobs_that_have_just_come_are_no_reason_to_worry(
@@ -224,11 +224,11 @@ def test_settings_that_weaken_the_promises_are_told(place: Place, monkeypatch: p
         queue.set_config("durability", "normal")
         queue.set_config("shutdown", "true")
 
-    seen = doctor(place.url)
+    report = doctor(place.url)
 
-    assert (seen.code, seen.level("durability = normal")) == (0, "warning")
-    assert seen.one("durability = normal")["fix"] == "queuectl config set durability full"
-    assert seen.level("shutdown = true") == "note"
+    assert (report.code, report.level("durability = normal")) == (0, "warning")
+    assert report.one("durability = normal")["fix"] == "queuectl config set durability full"
+    assert report.level("shutdown = true") == "note"
     monkeypatch.setenv("QUEUECTL_DURABILITY", "normal")
     assert doctor(place.url).one("durability = normal")["fix"] == "unset QUEUECTL_DURABILITY"
 
@@ -237,20 +237,20 @@ def test_a_shell_that_cannot_be_run_is_a_problem(place: Place) -> None:
     with place.queue() as queue:
         queue.set_config("shell", "/nosuch/sh")
 
-    seen = doctor(place.url)
+    report = doctor(place.url)
 
-    assert (seen.code, seen.level("shell = /nosuch/sh, which cannot be run")) == (1, "problem")
-    assert seen.one("shell = /nosuch/sh")["fix"] == "queuectl config unset shell"
+    assert (report.code, report.level("shell = /nosuch/sh, which cannot be run")) == (1, "problem")
+    assert report.one("shell = /nosuch/sh")["fix"] == "queuectl config unset shell"
 
 
 def test_settings_that_do_not_fit_together_are_a_problem(place: Place) -> None:
     place.make()
     place.ask("INSERT INTO config VALUES ('worker-lease', '1', 0)")
 
-    seen = doctor(place.url)
+    report = doctor(place.url)
 
-    assert seen.code == 1
-    assert seen.level("worker-lease must be at least twice") == "problem"
+    assert report.code == 1
+    assert report.level("worker-lease must be at least twice") == "problem"
 
 
 def test_rows_that_make_no_sense_do_not_keep_the_rest_from_being_seen(place: Place) -> None:
@@ -258,10 +258,10 @@ def test_rows_that_make_no_sense_do_not_keep_the_rest_from_being_seen(place: Pla
     with place.queue() as queue:
         register(queue.store, identity="nonsense")
 
-    seen = doctor(place.url)
+    report = doctor(place.url)
 
-    assert seen.level("workers: could not be looked at") == "warning"
-    assert seen.about("durability = full")
+    assert report.level("workers: could not be looked at") == "warning"
+    assert report.about("durability = full")
 
 
 def test_counts_that_somebody_else_has_made_wrong_are_told_and_mended(place: Place) -> None:

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from tests.doctor.patient import Place, Seen, doctor
+from tests.doctor.place import Place, Report, doctor
 from tests.support.jobs import register
 
 from queuectl import system
@@ -185,7 +185,7 @@ def test_what_is_fine_is_not_complained_of(found: list[Finding]) -> None:
     assert {finding.level for finding in found} <= {"ok"}
 
 
-# --- sick stores, and whether their mends help --------------------------------------------------------------
+# --- damaged stores, and whether their mends help ----------------------------------------------------------
 
 
 def _orphaned(place: Place) -> None:
@@ -226,19 +226,19 @@ def _miscounted(place: Place) -> None:
         (_miscounted, "of jobs wrong"),
     ],
 )
-def test_the_mend_of_a_sick_store_helps(place: Place, harm: Callable[[Place], None], part: str) -> None:
+def test_the_mend_of_a_damaged_store_helps(place: Place, harm: Callable[[Place], None], part: str) -> None:
     harm(place)
-    seen = doctor(place.url)
-    finding = seen.one(part)
+    report = doctor(place.url)
+    finding = report.one(part)
     assert finding["level"] in ("note", "warning")
     for words in commands_in(finding["fix"]):
         assert main(["--db", place.url, *words]) == 0, words
     assert doctor(place.url).about(part) == []
-    _all_can_be_mended(seen)
+    _all_can_be_mended(report)
 
 
-def _all_can_be_mended(seen: Seen) -> None:
-    for finding in seen.findings:
+def _all_can_be_mended(report: Report) -> None:
+    for finding in report.findings:
         assert finding["level"] == "ok" or finding["fix"], finding
 
 
@@ -250,8 +250,8 @@ def test_what_upgrades_and_restores_left_behind_is_told(sqlite_place: Place) -> 
         Path(path).write_bytes(b"x")
         Path(path).chmod(0o600)
     Path(f"{file}.tmp-{os.getppid()}").write_bytes(b"x")  # somebody is at it
-    seen = doctor(file)
-    fixes = [finding["fix"] for finding in seen.findings if finding["check"] == "backups"]
+    report = doctor(file)
+    fixes = [finding["fix"] for finding in report.findings if finding["check"] == "backups"]
     assert fixes == [f"rm {path}" for path in left]
 
 
@@ -261,8 +261,8 @@ def test_jobs_that_need_what_nobody_has_are_told(sqlite_place: Place) -> None:
     with sqlite_place.queue() as queue:
         queue.enqueue("true", id="a", needs="gpu=2")
         register(queue.store, host=system.hostname(), identity=identity.encode(), pid=identity.pid)
-        seen = doctor(sqlite_place.url)
-    finding = seen.one("1 job waiting for gpu=2")
+        report = doctor(sqlite_place.url)
+    finding = report.one("1 job waiting for gpu=2")
     assert finding["why"] == "no living worker provides what they need"
     assert finding["fix"] == "queuectl worker start --queue default --provides gpu=2"
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from tests.doctor.patient import Place, connect, doctor
+from tests.doctor.place import Place, connect, doctor
 from tests.support.servers.urls import split_database
 
 from queuectl.app import look_at
@@ -14,6 +14,7 @@ from queuectl.paths import locate
 from queuectl.store import health_mysql
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("what", "level"),
     [
@@ -25,23 +26,25 @@ from queuectl.store import health_mysql
         ("the server's default: REPEATABLE-READ", "ok"),
     ],
 )
-def test_a_weak_variable_is_found(weak_mysql_place: Place, what: str, level: str) -> None:
-    seen = doctor(weak_mysql_place.url)
+def test_a_weak_variable_is_found(unsafe_mysql_place: Place, what: str, level: str) -> None:
+    report = doctor(unsafe_mysql_place.url)
 
-    assert (seen.code, seen.level(what)) == (1, level)
+    assert (report.code, report.level(what)) == (1, level)
 
 
-def test_weak_variables_are_the_only_problems(weak_mysql_place: Place) -> None:
+@pytest.mark.long
+def test_weak_variables_are_the_only_problems(unsafe_mysql_place: Place) -> None:
     """The tables are as they should be although the server's character set is latin1."""
-    seen = doctor(weak_mysql_place.url)
+    report = doctor(unsafe_mysql_place.url)
 
-    assert {finding["message"] for finding in seen.findings if finding["level"] == "problem"} == {
+    assert {finding["message"] for finding in report.findings if finding["level"] == "problem"} == {
         "innodb_flush_log_at_trx_commit = 2",
         "innodb_doublewrite = OFF",
         "sync_binlog = 0",
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("statement", "undo", "what"),
     [
@@ -54,41 +57,43 @@ def test_weak_variables_are_the_only_problems(weak_mysql_place: Place) -> None:
     ],
 )
 def test_what_stops_all_writes_is_a_problem(
-    weak_mysql_place: Place, statement: str, undo: str, what: str
+    unsafe_mysql_place: Place, statement: str, undo: str, what: str
 ) -> None:
-    weak_mysql_place.ask(statement)
+    unsafe_mysql_place.ask(statement)
     try:
-        seen = doctor(weak_mysql_place.url)
+        report = doctor(unsafe_mysql_place.url)
     finally:
-        weak_mysql_place.ask(undo)
+        unsafe_mysql_place.ask(undo)
 
-    assert (seen.code, seen.level(what)) == (1, "problem")
-    assert doctor(weak_mysql_place.url).about(what) == []
+    assert (report.code, report.level(what)) == (1, "problem")
+    assert doctor(unsafe_mysql_place.url).about(what) == []
 
 
 def test_without_a_binary_log_its_settings_do_not_matter(mysql_place: Place) -> None:
     mysql_place.make()
     (variable,) = mysql_place.ask("SELECT @@GLOBAL.log_bin")
-    seen = doctor(mysql_place.url)
-    assert bool(seen.about("the binary log is off")) == (variable[0] == 0)
+    report = doctor(mysql_place.url)
+    assert bool(report.about("the binary log is off")) == (variable[0] == 0)
     if variable[0] == 0:
-        assert seen.about("sync_binlog") == []
+        assert report.about("sync_binlog") == []
 
 
-def test_a_replica_is_told(weak_mysql_place: Place) -> None:
-    weak_mysql_place.ask("CHANGE MASTER TO MASTER_HOST = 'source.invalid'")
+@pytest.mark.long
+def test_a_replica_is_told(unsafe_mysql_place: Place) -> None:
+    unsafe_mysql_place.ask("CHANGE MASTER TO MASTER_HOST = 'source.invalid'")
     try:
-        assert doctor(weak_mysql_place.url).level("this server is a replica") == "warning"
+        assert doctor(unsafe_mysql_place.url).level("this server is a replica") == "warning"
     finally:
-        weak_mysql_place.ask("RESET SLAVE ALL")
-    assert doctor(weak_mysql_place.url).about("this server is a replica") == []
+        unsafe_mysql_place.ask("RESET SLAVE ALL")
+    assert doctor(unsafe_mysql_place.url).about("this server is a replica") == []
 
 
-def test_nearly_all_connections_used_is_a_warning(weak_mysql_place: Place) -> None:
+@pytest.mark.long
+def test_nearly_all_connections_used_is_a_warning(unsafe_mysql_place: Place) -> None:
     with ExitStack() as others:
         for _ in range(9):
-            others.callback(connect(weak_mysql_place.url).close)
-        assert doctor(weak_mysql_place.url).level("of 12 connections in use") == "warning"
+            others.callback(connect(unsafe_mysql_place.url).close)
+        assert doctor(unsafe_mysql_place.url).level("of 12 connections in use") == "warning"
 
 
 # --- what holds up purge --------------------------------------------------------------------------------
@@ -103,64 +108,57 @@ def ages(place: Place, longer_than: int) -> list[tuple[str, str | None]]:
     return [(finding.what, finding.mend) for finding in found if finding.level == "warning"]
 
 
-def test_a_long_transaction_is_told_by_the_servers_own_time(weak_mysql_place: Place) -> None:
-    weak_mysql_place.make(jobs=1)
-    with weak_mysql_place.stranger() as other, other.cursor() as cursor:
+@pytest.mark.long
+def test_a_long_transaction_is_told_by_the_servers_own_time(unsafe_mysql_place: Place) -> None:
+    unsafe_mysql_place.make(jobs=1)
+    with unsafe_mysql_place.connection() as other, other.cursor() as cursor:
         cursor.execute("SELECT CONNECTION_ID()")
         thread = cursor.fetchone()[0]
         cursor.execute("SELECT id FROM jobs FOR UPDATE")
 
-        ((what, mend),) = ages(weak_mysql_place, longer_than=-1000)
+        ((what, mend),) = ages(unsafe_mysql_place, longer_than=-1000)
 
         assert what.startswith(f"session {thread} has had a transaction open for ")
         assert mend == f"KILL {thread}"
         # New York is hours behind: taken for UTC, it would have begun long ago.
-        assert ages(weak_mysql_place, longer_than=60_000) == []
+        assert ages(unsafe_mysql_place, longer_than=60_000) == []
 
 
-def test_a_user_who_may_not_see_everything_is_told_what_is_hidden(weak_mysql_place: Place) -> None:
-    database = split_database(weak_mysql_place.url)[1]
-    weak_mysql_place.ask("CREATE USER plain", f"GRANT ALL ON {database}.* TO plain")
+@pytest.mark.long
+def test_a_user_who_may_not_see_everything_is_told_what_is_hidden(unsafe_mysql_place: Place) -> None:
+    database = split_database(unsafe_mysql_place.url)[1]
+    unsafe_mysql_place.ask("CREATE USER plain", f"GRANT ALL ON {database}.* TO plain")
     try:
-        seen = doctor(weak_mysql_place.url.replace("root@", "plain@"))
+        report = doctor(unsafe_mysql_place.url.replace("root@", "plain@"))
     finally:
-        weak_mysql_place.ask("DROP USER plain")
+        unsafe_mysql_place.ask("DROP USER plain")
 
-    assert seen.level("long transactions: could not be looked at") == "note"
-    assert "PROCESS" in seen.one("long transactions: could not be looked at")["why"]
-    assert seen.level("replication: could not be looked at") == "note"
-    assert seen.level("indexes are there") == "ok"
+    assert report.level("long transactions: could not be looked at") == "note"
+    assert "PROCESS" in report.one("long transactions: could not be looked at")["why"]
+    assert report.level("replication: could not be looked at") == "note"
+    assert report.level("indexes are there") == "ok"
 
 
 # --- tables ---------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def made(mysql_place: Place) -> Place:
-    mysql_place.make()
-    return mysql_place
-
-
-@pytest.mark.parametrize(
-    ("harm", "what"),
-    [
-        ("ALTER TABLE config ENGINE = MyISAM", "table config is kept by MyISAM"),
-        ("ALTER TABLE workers CONVERT TO CHARACTER SET latin1", "columns of workers are not utf8mb4_bin"),
-        (
-            "ALTER TABLE jobs MODIFY id VARCHAR(128) COLLATE utf8mb4_general_ci NOT NULL",
-            "id (utf8mb4_general_ci)",
+def test_a_table_that_is_not_as_it_should_be_is_found_and_its_mend_helps(mysql_place: Place) -> None:
+    harms = {
+        "ALTER TABLE config ENGINE = MyISAM": "table config is kept by MyISAM",
+        "ALTER TABLE workers CONVERT TO CHARACTER SET latin1": "columns of workers are not utf8mb4_bin",
+        "ALTER TABLE jobs MODIFY id VARCHAR(128) COLLATE utf8mb4_general_ci NOT NULL": (
+            "id (utf8mb4_general_ci)"
         ),
-        ("ALTER TABLE attempts DROP PRIMARY KEY", "index PRIMARY of attempts is missing"),
-        ("ALTER TABLE jobs DROP KEY jobs_id", "index jobs_id of jobs is missing"),
-    ],
-)
-def test_a_table_that_is_not_as_it_should_be_is_found_and_its_mend_helps(
-    made: Place, harm: str, what: str
-) -> None:
-    made.ask(harm)
+        "ALTER TABLE attempts DROP PRIMARY KEY": "index PRIMARY of attempts is missing",
+        "ALTER TABLE jobs DROP KEY jobs_id": "index jobs_id of jobs is missing",
+    }
+    mysql_place.make()
+    mysql_place.ask(*harms)
 
-    seen = doctor(made.url)
+    report = doctor(mysql_place.url)
 
-    assert (seen.code, seen.level(what)) == (1, "problem")
-    made.ask(seen.one(what)["fix"])
-    assert doctor(made.url).about(what) == []
+    assert report.code == 1
+    assert {what: report.level(what) for what in harms.values()} == dict.fromkeys(harms.values(), "problem")
+    mysql_place.ask(*(report.one(what)["fix"] for what in harms.values()))
+    mended = doctor(mysql_place.url)
+    assert [what for what in harms.values() if mended.about(what)] == []

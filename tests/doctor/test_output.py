@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.doctor.patient import Place, run
+from tests.doctor.place import Place, run
 from tests.support.jobs import register
 
 from queuectl import system
@@ -42,7 +42,7 @@ def test_colours_are_for_terminals(sqlite_place: Place, monkeypatch: pytest.Monk
     assert "\x1b[32m✓\x1b[0m quick_check: ok" in run(sqlite_place.url).out
 
 
-def test_what_strangers_wrote_cannot_steer_the_terminal(sqlite_place: Place) -> None:
+def test_what_others_wrote_cannot_steer_the_terminal(sqlite_place: Place) -> None:
     sqlite_place.make(jobs=1)
     sqlite_place.ask(
         "UPDATE jobs SET state = 'processing', worker_id = 'w', id = 'red' || char(27) || '[31m'"

@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from tests.doctor.patient import Place, connect, doctor
+from tests.doctor.place import Place, connect, doctor
 from tests.support.servers import PrivatePostgres
 from tests.support.servers.urls import split_schema
 
@@ -21,6 +21,7 @@ from queuectl.store.server_schema import LATEST
 from queuectl.testing import wait_until
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("what", "level", "mend"),
     [
@@ -31,18 +32,21 @@ from queuectl.testing import wait_until
         ("the server's default: serializable", "ok", None),
     ],
 )
-def test_a_weak_setting_is_found(weak_place: Place, what: str, level: str, mend: str | None) -> None:
-    finding = doctor(weak_place.url).one(what)
+def test_a_weak_setting_is_found(
+    unsafe_postgres_place: Place, what: str, level: str, mend: str | None
+) -> None:
+    finding = doctor(unsafe_postgres_place.url).one(what)
 
     assert finding["level"] == level
     assert mend is None or mend in finding["fix"]
 
 
-def test_weak_settings_are_a_problem(weak_place: Place) -> None:
-    seen = doctor(weak_place.url)
+@pytest.mark.long
+def test_weak_settings_are_a_problem(unsafe_postgres_place: Place) -> None:
+    report = doctor(unsafe_postgres_place.url)
 
-    assert seen.code == 1
-    assert {finding["message"] for finding in seen.findings if finding["level"] == "problem"} == {
+    assert report.code == 1
+    assert {finding["message"] for finding in report.findings if finding["level"] == "problem"} == {
         "fsync = off",
         "full_page_writes = off",
     }
@@ -50,37 +54,42 @@ def test_weak_settings_are_a_problem(weak_place: Place) -> None:
 
 def test_the_doctor_agrees_with_a_server_about_its_settings(postgres_place: Place) -> None:
     postgres_place.make()
-    seen = doctor(postgres_place.url)
+    report = doctor(postgres_place.url)
 
     for name in ("fsync", "full_page_writes", "autovacuum"):
         value = postgres_place.ask(f"SHOW {name}")[0][0]
-        assert bool(seen.about(f"{name} = off")) == (value == "off")
+        assert bool(report.about(f"{name} = off")) == (value == "off")
 
 
-def test_nearly_all_connections_used_is_a_warning(weak_place: Place) -> None:
-    assert doctor(weak_place.url).level("of 9 connections in use") == "ok"
+@pytest.mark.long
+def test_nearly_all_connections_used_is_a_warning(unsafe_postgres_place: Place) -> None:
+    assert doctor(unsafe_postgres_place.url).level("of 9 connections in use") == "ok"
     with ExitStack() as others:
         for _ in range(7):
-            others.enter_context(connect(weak_place.url))
-        seen = doctor(weak_place.url)
-    assert seen.level("of 9 connections in use") == "warning"
+            others.enter_context(connect(unsafe_postgres_place.url))
+        report = doctor(unsafe_postgres_place.url)
+    assert report.level("of 9 connections in use") == "warning"
 
 
 # --- who takes no writes --------------------------------------------------------------------------------
 
 
-def test_a_read_only_database_is_a_problem(weak_place: Place) -> None:
+@pytest.mark.long
+def test_a_read_only_database_is_a_problem(unsafe_postgres_place: Place) -> None:
     on = "ALTER DATABASE postgres SET default_transaction_read_only = on"
-    weak_place.ask(on)
+    unsafe_postgres_place.ask(on)
     try:
-        seen = doctor(weak_place.url)
+        report = doctor(unsafe_postgres_place.url)
     finally:
-        weak_place.ask("SET TRANSACTION READ WRITE", on.replace("SET", "RESET").replace(" = on", ""))
+        unsafe_postgres_place.ask(
+            "SET TRANSACTION READ WRITE", on.replace("SET", "RESET").replace(" = on", "")
+        )
 
-    assert seen.code == 1
-    assert seen.level("default_transaction_read_only = on") == "problem"
+    assert report.code == 1
+    assert report.level("default_transaction_read_only = on") == "problem"
 
 
+@pytest.mark.long
 def test_a_standby_is_a_problem_and_can_be_looked_at() -> None:
     with PrivatePostgres() as server:
         place = Place("postgres", server.fresh_url(), server.directory)
@@ -88,57 +97,63 @@ def test_a_standby_is_a_problem_and_can_be_looked_at() -> None:
         (server.data / "standby.signal").touch()
         server.restart()
 
-        seen = doctor(place.url)
+        report = doctor(place.url)
 
-    assert seen.code == 1
-    assert seen.level("this server is a standby") == "problem"
-    assert seen.level(f"schema version {LATEST}") == "ok"
+    assert report.code == 1
+    assert report.level("this server is a standby") == "problem"
+    assert report.level(f"schema version {LATEST}") == "ok"
 
 
 # --- rights ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def plain_user(weak_place: Place) -> Iterator[str]:
+def plain_user(unsafe_postgres_place: Place) -> Iterator[str]:
     """The same place, as a user who may do nothing but come in."""
-    weak_place.ask("CREATE ROLE plain LOGIN")
-    yield weak_place.url.replace("postgres@", "plain@")
-    weak_place.ask("DROP OWNED BY plain", "DROP ROLE plain")
+    unsafe_postgres_place.ask("CREATE ROLE plain LOGIN")
+    yield unsafe_postgres_place.url.replace("postgres@", "plain@")
+    unsafe_postgres_place.ask("DROP OWNED BY plain", "DROP ROLE plain")
 
 
+@pytest.mark.long
 def test_a_user_without_rights_cannot_use_the_store(plain_user: str) -> None:
-    seen = doctor(plain_user)
+    report = doctor(plain_user)
 
-    assert seen.code == 3
-    assert "GRANT USAGE ON SCHEMA" in seen.one("this user may not use schema")["fix"]
+    assert report.code == 3
+    assert "GRANT USAGE ON SCHEMA" in report.one("this user may not use schema")["fix"]
 
 
+@pytest.mark.long
 def test_to_a_user_without_rights_the_queue_is_not_empty(plain_user: str) -> None:
     with pytest.raises(StoreError, match="this user may not use schema") as caught:
         open_to_look(locate(plain_user))
     assert "GRANT USAGE ON SCHEMA" in str(caught.value.hint)
 
 
-def test_a_user_who_may_enter_but_not_read_cannot_use_the_store(weak_place: Place, plain_user: str) -> None:
-    weak_place.ask(f"GRANT USAGE ON SCHEMA {split_schema(weak_place.url)[1]} TO plain")
+@pytest.mark.long
+def test_a_user_who_may_enter_but_not_read_cannot_use_the_store(
+    unsafe_postgres_place: Place, plain_user: str
+) -> None:
+    unsafe_postgres_place.ask(f"GRANT USAGE ON SCHEMA {split_schema(unsafe_postgres_place.url)[1]} TO plain")
 
-    seen = doctor(plain_user)
+    report = doctor(plain_user)
 
-    assert seen.code == 3
-    assert seen.level("permission denied for table queuectl_schema") == "problem"
+    assert report.code == 3
+    assert report.level("permission denied for table queuectl_schema") == "problem"
 
 
-def test_a_user_who_may_only_read_is_told_so(weak_place: Place, plain_user: str) -> None:
-    schema = split_schema(weak_place.url)[1]
-    weak_place.ask(
+@pytest.mark.long
+def test_a_user_who_may_only_read_is_told_so(unsafe_postgres_place: Place, plain_user: str) -> None:
+    schema = split_schema(unsafe_postgres_place.url)[1]
+    unsafe_postgres_place.ask(
         f"GRANT USAGE ON SCHEMA {schema} TO plain", f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO plain"
     )
-    with connect(weak_place.url):  # a session of somebody else, which a plain user cannot see into
-        seen = doctor(plain_user)
+    with connect(unsafe_postgres_place.url):  # a session of somebody else, which a plain user cannot see into
+        report = doctor(plain_user)
 
-    assert seen.code == 1
-    assert "GRANT SELECT, INSERT, UPDATE, DELETE" in seen.one("may not write to table jobs")["fix"]
-    assert "pg_monitor" in seen.one("may not look at")["fix"]
+    assert report.code == 1
+    assert "GRANT SELECT, INSERT, UPDATE, DELETE" in report.one("may not write to table jobs")["fix"]
+    assert "pg_monitor" in report.one("may not look at")["fix"]
 
 
 # --- what holds up vacuum -------------------------------------------------------------------------------
@@ -153,47 +168,51 @@ def long_transactions(place: Place, longer_than: int) -> list[Any]:
     return [finding for finding in found if finding.level == "warning"]
 
 
-def test_a_long_transaction_is_told_with_who_has_it(weak_place: Place) -> None:
-    with connect(weak_place.url) as other:
+@pytest.mark.long
+def test_a_long_transaction_is_told_with_who_has_it(unsafe_postgres_place: Place) -> None:
+    with connect(unsafe_postgres_place.url) as other:
         pid = other.execute("SELECT pg_backend_pid()").fetchone()[0]
-        (finding,) = long_transactions(weak_place, longer_than=-1)
+        (finding,) = long_transactions(unsafe_postgres_place, longer_than=-1)
         assert f"session {pid} (postgres" in finding.what
         assert finding.mend == f"SELECT pg_terminate_backend({pid})"
-        assert doctor(weak_place.url).level("no transaction has been open for long") == "ok"
+        assert doctor(unsafe_postgres_place.url).level("no transaction has been open for long") == "ok"
 
 
-def test_a_prepared_transaction_that_nobody_ends_is_told(weak_place: Place) -> None:
-    server = split_schema(weak_place.url)[0]
+@pytest.mark.long
+def test_a_prepared_transaction_that_nobody_ends_is_told(unsafe_postgres_place: Place) -> None:
+    server = split_schema(unsafe_postgres_place.url)[0]
     with psycopg.connect(server, autocommit=True) as other:
         other.execute("BEGIN")
         other.execute("SELECT pg_current_xact_id()")
         other.execute("PREPARE TRANSACTION 'left behind'")
-        (finding,) = long_transactions(weak_place, longer_than=-1)
+        (finding,) = long_transactions(unsafe_postgres_place, longer_than=-1)
         assert "the prepared transaction left behind" in finding.what
         other.execute(finding.mend)
-    assert long_transactions(weak_place, longer_than=-1) == []
+    assert long_transactions(unsafe_postgres_place, longer_than=-1) == []
 
 
-def test_dead_tuples_are_told_when_there_are_many(weak_place: Place) -> None:
-    weak_place.make(jobs=1)
-    assert doctor(weak_place.url).level("jobs: 1 row, 0 dead, never vacuumed") == "ok"
+@pytest.mark.long
+def test_dead_tuples_are_told_when_there_are_many(unsafe_postgres_place: Place) -> None:
+    unsafe_postgres_place.make(jobs=1)
+    assert doctor(unsafe_postgres_place.url).level("jobs: 1 row, 0 dead, never vacuumed") == "ok"
     copy = "INSERT INTO config SELECT 'k' || n, 'v', 0 FROM generate_series(1, 1) AS n"
     many = (
         "INSERT INTO jobs (id, command, queue, state, priority, max_retries, run_at, created_at, updated_at) "
         "SELECT 'n' || n, 'true', 'q', 'completed', 0, 0, 0, 0, 0 FROM generate_series(1, 6000) AS n"
     )
-    weak_place.ask(copy, many, "UPDATE jobs SET priority = 1", "UPDATE jobs SET priority = 2")
+    unsafe_postgres_place.ask(copy, many, "UPDATE jobs SET priority = 1", "UPDATE jobs SET priority = 2")
 
     finding = wait_until(
-        lambda: [f for f in doctor(weak_place.url).about("jobs: ") if f["level"] == "warning"],
+        lambda: [f for f in doctor(unsafe_postgres_place.url).about("jobs: ") if f["level"] == "warning"],
         what="the server to have counted",
     )[0]
 
     assert "dead, never vacuumed" in finding["message"]
-    with psycopg.connect(split_schema(weak_place.url)[0], autocommit=True) as other:
+    with psycopg.connect(split_schema(unsafe_postgres_place.url)[0], autocommit=True) as other:
         other.execute(finding["fix"].partition(";")[0])
-    seen = doctor(weak_place.url)
-    assert [f["level"] for f in seen.about("jobs: 6,001 rows") if "vacuumed 0s ago" in f["message"]] == ["ok"]
+    report = doctor(unsafe_postgres_place.url)
+    finding = report.one("jobs: 6,001 rows")
+    assert (finding["level"], "never vacuumed" in finding["message"]) == ("ok", False)
 
 
 def test_autovacuum_that_is_off_for_one_table(postgres_place: Place) -> None:
@@ -205,10 +224,13 @@ def test_autovacuum_that_is_off_for_one_table(postgres_place: Place) -> None:
 # --- tables and indexes ---------------------------------------------------------------------------------
 
 
-def test_an_index_that_is_not_valid_is_found(weak_place: Place) -> None:
-    weak_place.ask("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'jobs_running'::regclass")
+@pytest.mark.long
+def test_an_index_that_is_not_valid_is_found(unsafe_postgres_place: Place) -> None:
+    unsafe_postgres_place.ask(
+        "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'jobs_running'::regclass"
+    )
 
-    finding = doctor(weak_place.url).one("jobs_running")
+    finding = doctor(unsafe_postgres_place.url).one("jobs_running")
 
     assert (finding["level"], finding["fix"][:29]) == ("problem", 'REINDEX INDEX CONCURRENTLY "t')
     assert "not valid" in finding["message"]
@@ -218,11 +240,11 @@ def test_a_dropped_key_is_found(postgres_place: Place) -> None:
     postgres_place.make()
     postgres_place.ask("ALTER TABLE jobs DROP CONSTRAINT jobs_id_key, DROP CONSTRAINT jobs_pkey")
 
-    seen = doctor(postgres_place.url)
+    report = doctor(postgres_place.url)
 
-    assert seen.code == 1
-    assert seen.one("jobs_pkey")["fix"].endswith("ADD PRIMARY KEY (seq)")
-    assert seen.one("jobs_id_key")["fix"].startswith("CREATE UNIQUE INDEX")
+    assert report.code == 1
+    assert report.one("jobs_pkey")["fix"].endswith("ADD PRIMARY KEY (seq)")
+    assert report.one("jobs_id_key")["fix"].startswith("CREATE UNIQUE INDEX")
 
 
 def test_an_unlogged_table_is_a_problem(postgres_place: Place) -> None:
@@ -240,7 +262,7 @@ def test_missing_tables_make_the_store_useless(postgres_place: Place) -> None:
     postgres_place.make()
     postgres_place.ask("DROP TABLE config, workers")
 
-    seen = doctor(postgres_place.url)
+    report = doctor(postgres_place.url)
 
-    assert seen.code == 3
-    assert seen.level("tables are missing: config, workers") == "problem"
+    assert report.code == 3
+    assert report.level("tables are missing: config, workers") == "problem"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.doctor.patient import Place, connect, doctor, run
+from tests.doctor.place import Place, connect, doctor, run
 from tests.support.servers import PrivateMariadb, PrivatePostgres
 from tests.support.servers.admin import connect_mysql
 
@@ -31,31 +31,33 @@ def silent_port() -> Iterator[int]:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_server_that_is_not_there(scheme: str, silent_port: int, home_dir: Path) -> None:
-    seen = doctor(f"{scheme}://me:{SECRET}@127.0.0.1:{silent_port}/jobs")
+    report = doctor(f"{scheme}://me:{SECRET}@127.0.0.1:{silent_port}/jobs")
 
-    assert seen.code == 3
-    assert seen.document["store"] == f"{scheme}://me@127.0.0.1:{silent_port}/jobs"
-    assert seen.level("driver: ") == "ok"
-    assert seen.level(f"127.0.0.1:{silent_port} does not answer") == "problem"
-    assert "start the server" in seen.one("cannot reach")["fix"]
+    assert report.code == 3
+    assert report.document["store"] == f"{scheme}://me@127.0.0.1:{silent_port}/jobs"
+    assert report.level("driver: ") == "ok"
+    assert report.level(f"127.0.0.1:{silent_port} does not answer") == "problem"
+    assert "start the server" in report.one("cannot reach")["fix"]
     assert not home_dir.exists()
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_host_that_does_not_exist(scheme: str) -> None:
-    seen = doctor(f"{scheme}://me:{SECRET}@nowhere.invalid/jobs")
+    report = doctor(f"{scheme}://me:{SECRET}@nowhere.invalid/jobs")
 
-    assert (seen.code, seen.level("there is no host nowhere.invalid")) == (3, "problem")
+    assert (report.code, report.level("there is no host nowhere.invalid")) == (3, "problem")
 
 
 @pytest.mark.parametrize(
     "url", ["postgresql://me@/jobs?host={0}", "mysql://me@localhost/jobs?unix_socket={0}/server.sock"]
 )
 def test_a_socket_that_is_not_there(url: str, tmp_path: Path) -> None:
-    seen = doctor(url.format(tmp_path))
+    report = doctor(url.format(tmp_path))
 
-    assert seen.code == 3
-    assert seen.level(f"{tmp_path}/.s.PGSQL.5432 does" if "host=" in url else "server.sock does") == "problem"
+    assert report.code == 3
+    assert (
+        report.level(f"{tmp_path}/.s.PGSQL.5432 does" if "host=" in url else "server.sock does") == "problem"
+    )
 
 
 def test_a_port_where_somebody_else_listens() -> None:
@@ -67,10 +69,10 @@ def test_a_port_where_somebody_else_listens() -> None:
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         port = int(process.stdout.readline())
-        seen = doctor(f"mysql://me@127.0.0.1:{port}/jobs")
+        report = doctor(f"mysql://me@127.0.0.1:{port}/jobs")
         process.kill()
 
-    assert (seen.code, seen.level(f"127.0.0.1:{port} accepts connections")) == (3, "ok")
+    assert (report.code, report.level(f"127.0.0.1:{port} accepts connections")) == (3, "ok")
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +97,7 @@ def locked_mariadb() -> Iterator[str]:
         yield server.base_url.replace("root@", "keeper:{0}@") + "jobs"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("server", ["locked_postgres", "locked_mariadb"])
 @pytest.mark.parametrize("password", [SECRET, "wrong-" + SECRET])
 def test_a_password_never_appears(
@@ -103,10 +106,10 @@ def test_a_password_never_appears(
     url = request.getfixturevalue(server).format(password)
 
     for words in ((), ("--json",), ("--debug",), ("--db", url), ("--json", "--db", url)):
-        seen = run(None if "--db" in words else url, *words)
-        assert SECRET not in seen.out + seen.err
-        assert seen.code == 3  # refused, or there is no queue yet
-        assert "keeper@127.0.0.1" in seen.out
+        report = run(None if "--db" in words else url, *words)
+        assert SECRET not in report.out + report.err
+        assert report.code == 3  # refused, or there is no queue yet
+        assert "keeper@127.0.0.1" in report.out
     refused = "refuses us" in run(url).out
     assert refused == (password != SECRET)
     assert not home_dir.exists()
@@ -142,10 +145,10 @@ def test_a_missing_driver_is_told_with_the_command_that_installs_it(
 
 
 def test_an_address_with_an_unknown_option_is_a_finding(home_dir: Path) -> None:
-    seen = doctor(f"mysql://me:{SECRET}@127.0.0.1/jobs?colour=blue")
+    report = doctor(f"mysql://me:{SECRET}@127.0.0.1/jobs?colour=blue")
 
-    assert (seen.code, seen.level("unknown option 'colour'")) == (3, "problem")
-    assert SECRET not in seen.out
+    assert (report.code, report.level("unknown option 'colour'")) == (3, "problem")
+    assert SECRET not in report.out
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.doctor.patient import Place, doctor
+from tests.doctor.place import Place, doctor
 
 from queuectl.app import look_at
 from queuectl.doctor import machine
@@ -41,10 +41,10 @@ def test_no_file_is_made_beside_a_store_whose_log_is_folded_in(sqlite_place: Pla
     fold_in_the_log(file)
     before, names = sqlite_place.everything(), files_of(sqlite_place)
 
-    seen = doctor(sqlite_place.url)
+    report = doctor(sqlite_place.url)
 
-    assert seen.code == 0
-    assert seen.one("no worker is running")["message"].endswith("3 jobs waiting")
+    assert report.code == 0
+    assert report.one("no worker is running")["message"].endswith("3 jobs waiting")
     assert (sqlite_place.everything(), files_of(sqlite_place)) == (before, names)
 
 
@@ -67,10 +67,10 @@ def test_a_file_that_is_no_database_cannot_be_used(sqlite_place: Place, file: Pa
     file.write_text("this is a letter to a friend, and no database at all\n" * 100)
     before = sqlite_place.everything()
 
-    seen = doctor(sqlite_place.url)
+    report = doctor(sqlite_place.url)
 
-    assert seen.code == 3
-    assert seen.level("is damaged or not a database") == "problem"
+    assert report.code == 3
+    assert report.level("is damaged or not a database") == "problem"
     assert sqlite_place.everything() == before
 
 
@@ -78,10 +78,10 @@ def test_an_empty_file_stays_empty(sqlite_place: Place, file: Path) -> None:
     file.parent.mkdir(mode=0o700)
     file.touch(0o600)
 
-    seen = doctor(sqlite_place.url)
+    report = doctor(sqlite_place.url)
 
-    assert seen.code == 3
-    assert seen.level("there is no queue") == "problem"
+    assert report.code == 3
+    assert report.level("there is no queue") == "problem"
     assert file.stat().st_size == 0
 
 
@@ -95,11 +95,11 @@ def test_a_damaged_page_is_found(sqlite_place: Place, file: Path) -> None:
         opened.write(os.urandom(4096))
     before = sqlite_place.everything()
 
-    seen = doctor(sqlite_place.url)
+    report = doctor(sqlite_place.url)
 
-    assert seen.code in (1, 3)
+    assert report.code in (1, 3)
     assert any(
-        "quick_check" in finding["message"] or "damaged" in finding["message"] for finding in seen.findings
+        "quick_check" in finding["message"] or "damaged" in finding["message"] for finding in report.findings
     )
     assert sqlite_place.everything() == before
 
@@ -138,10 +138,10 @@ def test_a_missing_table_is_a_problem(sqlite_place: Place) -> None:
     sqlite_place.make()
     sqlite_place.ask("DROP TABLE config")
 
-    seen = doctor(sqlite_place.url)
+    report = doctor(sqlite_place.url)
 
-    assert seen.code == 1
-    assert seen.level("table config is missing") == "problem"
+    assert report.code == 1
+    assert report.level("table config is missing") == "problem"
 
 
 def test_a_file_of_ours_needs_only_another_mode(file: Path, sqlite_place: Place, monkeypatch: Any) -> None:
@@ -165,10 +165,10 @@ def test_a_file_that_is_open_to_others(
     sqlite_place.make()
     file.chmod(mode)
 
-    seen = doctor(sqlite_place.url)
+    report = doctor(sqlite_place.url)
 
-    assert (seen.code, seen.level(f"(mode {mode:04o})")) == (code, level)
-    assert seen.one(f"(mode {mode:04o})")["fix"] == f"chmod 600 {file}"
+    assert (report.code, report.level(f"(mode {mode:04o})")) == (code, level)
+    assert report.one(f"(mode {mode:04o})")["fix"] == f"chmod 600 {file}"
     assert stat.S_IMODE(file.stat().st_mode) == mode
 
 
@@ -176,9 +176,9 @@ def test_a_home_that_is_open_to_others(sqlite_place: Place) -> None:
     sqlite_place.make()
     sqlite_place.home.chmod(0o755)
 
-    seen = doctor(sqlite_place.url)
+    report = doctor(sqlite_place.url)
 
-    assert seen.one("(mode 0755)")["fix"] == f"chmod 700 {sqlite_place.home}"
+    assert report.one("(mode 0755)")["fix"] == f"chmod 700 {sqlite_place.home}"
     assert stat.S_IMODE(sqlite_place.home.stat().st_mode) == 0o755
 
 
@@ -200,10 +200,10 @@ def test_a_password_in_a_readable_config_file_is_told_and_not_shown(sqlite_place
     config.write_text('db = "postgresql://me:sesame@db.example/jobs"\n')
     config.chmod(0o644)
 
-    seen = doctor(sqlite_place.url)
+    report = doctor(sqlite_place.url)
 
-    assert seen.level("which holds a password") == "problem"
-    assert "sesame" not in seen.out
+    assert report.level("which holds a password") == "problem"
+    assert "sesame" not in report.out
     config.chmod(0o600)
     assert doctor(sqlite_place.url).about("which holds a password") == []
 

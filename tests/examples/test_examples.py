@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,8 +18,8 @@ from queuectl import Queue
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
-class Stage:
-    """Where an example plays; what it made stays to be looked at."""
+class Example:
+    """Where an example runs; what it made stays to be looked at."""
 
     def __init__(self, directory: Path) -> None:
         self.work = directory / "work"
@@ -28,7 +28,7 @@ class Stage:
         path = path_with_queuectl(directory)
         self.environment = {**kept, "PATH": path, "PYTHON": sys.executable, "NO_COLOR": "1"}
 
-    def play(self, name: str) -> str:
+    def run(self, name: str) -> str:
         done = subprocess.run(
             ["sh", str(EXAMPLES / name / "run.sh"), str(self.work)],
             env=self.environment,
@@ -54,95 +54,94 @@ class Stage:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    it = Stage(tmp_path)
+def example(tmp_path: Path) -> Iterator[Example]:
+    it = Example(tmp_path)
     yield it
     with it.queue() as queue:
         assert queue.store.workers() == []  # none was left behind
-
-
-@pytest.fixture
-def play(stage: Stage) -> Callable[[str], str]:
-    return stage.play
 
 
 def test_every_example_is_listed_and_tested() -> None:
     # Of the container only what its files say can be run here: tests/docs/test_operations.py.
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()} - {"container"}
     listed = set(re.findall(r"\]\(([a-z-]+)/run\.sh\)", (EXAMPLES / "README.md").read_text()))
-    tested = set(re.findall(r'play\("([a-z-]+)"\)', Path(__file__).read_text()))
+    tested = set(re.findall(r'example\.run\("([a-z-]+)"\)', Path(__file__).read_text()))
     assert folders == listed == tested
     for name in folders:
         assert (EXAMPLES / name / "run.sh").read_text().startswith("# ")  # what it is for
 
 
-def test_nightly_backup(play: Callable[[str], str], stage: Stage) -> None:
-    said = play("nightly-backup")
-    (archive,) = (stage.work / "backups").iterdir()
+def test_nightly_backup(example: Example) -> None:
+    said = example.run("nightly-backup")
+    (archive,) = (example.work / "backups").iterdir()
     with tarfile.open(archive) as saved:
         assert "./notes.txt" in saved.getnames()
     assert f"saved data as backups/{archive.name}" in said
     assert "Europe/Berlin" in said
 
 
-def test_gpu_box(play: Callable[[str], str], stage: Stage) -> None:
-    play("gpu-box")
-    assert set(stage.states().values()) == {"completed"}  # a GPU used by two would have failed
-    used = {stage.read(f"train-{run}.log").split()[-1] for run in (1, 2, 3, 4)}
+@pytest.mark.long
+def test_gpu_box(example: Example) -> None:
+    example.run("gpu-box")
+    assert set(example.states().values()) == {"completed"}  # a GPU used by two would have failed
+    used = {example.read(f"train-{run}.log").split()[-1] for run in (1, 2, 3, 4)}
     assert used <= {"0", "1"}
-    assert stage.read("train-big.log") == "train-big on GPU 0,1\n"
+    assert example.read("train-big.log") == "train-big on GPU 0,1\n"
 
 
-def test_ci_pipeline(play: Callable[[str], str], stage: Stage) -> None:
-    said = play("ci-pipeline")
-    assert set(stage.states().values()) == {"completed"}
-    trace = stage.read("trace").split()
+def test_ci_pipeline(example: Example) -> None:
+    said = example.run("ci-pipeline")
+    assert set(example.states().values()) == {"completed"}
+    trace = example.read("trace").split()
     assert trace[0] == "build"
     assert trace[-2:] == ["test-slow", "deploy"]
     assert "Job deploy is " in said
 
 
-def test_web_scraping(play: Callable[[str], str], stage: Stage) -> None:
-    said = play("web-scraping")
+@pytest.mark.long
+def test_web_scraping(example: Example) -> None:
+    said = example.run("web-scraping")
     assert sorted(re.findall(r"Page (\d)", said)) == list("12345678")
-    times = sorted(float(line.split()[0]) for line in stage.read("requests").splitlines())
+    times = sorted(float(line.split()[0]) for line in example.read("requests").splitlines())
     assert len(times) == 9  # one page was asked for twice
     assert times[-1] - times[0] >= 0.7  # eight at ten a second
-    pages = [line.split()[1] for line in stage.read("requests").splitlines()]
+    pages = [line.split()[1] for line in example.read("requests").splitlines()]
     assert pages.count("/3") == 2
 
 
-def test_parameter_sweep(play: Callable[[str], str], stage: Stage) -> None:
-    said = play("parameter-sweep")
+@pytest.mark.long
+def test_parameter_sweep(example: Example) -> None:
+    said = example.run("parameter-sweep")
     assert "some of them failed: 3\n" in said
-    results = stage.read("results").splitlines()
+    results = example.read("results").splitlines()
     assert len(results) == len(set(results)) == 9  # each once, though it was called twice
     assert said.splitlines()[-1].startswith("98 ")
 
 
-def test_python_client(play: Callable[[str], str]) -> None:
-    assert play("python-client").splitlines()[-1] == "3 jobs, 11 words"
+def test_python_client(example: Example) -> None:
+    assert example.run("python-client").splitlines()[-1] == "3 jobs, 11 words"
 
 
 @pytest.mark.long
-def test_batch(play: Callable[[str], str], stage: Stage) -> None:
-    said = play("batch")
+def test_batch(example: Example) -> None:
+    said = example.run("batch")
     assert "5000 files\n" in said
     assert "Completed: 5000" in said.replace(",", "")
-    assert stage.read("out/4711") == "4711\n"
+    assert example.read("out/4711") == "4711\n"
 
 
-def test_dead_letters(play: Callable[[str], str], stage: Stage) -> None:
-    said = play("dead-letters")
-    assert sorted(stage.read("sent").split()) == ["1", "2", "3"]
-    assert stage.states() == {f"invoice-{number}": "completed" for number in (1, 2, 3)}
+def test_dead_letters(example: Example) -> None:
+    said = example.run("dead-letters")
+    assert sorted(example.read("sent").split()) == ["1", "2", "3"]
+    assert example.states() == {f"invoice-{number}": "completed" for number in (1, 2, 3)}
     assert "no such customer" in said
     assert "no template" in said
 
 
-def test_idempotent_script(play: Callable[[str], str], stage: Stage) -> None:
-    assert play("idempotent-script").splitlines()[-1] == "payments made: 1"
-    assert stage.read("receipt-pay-4711") == "receipt for 100\n"
-    with stage.queue() as queue:
+@pytest.mark.long
+def test_idempotent_script(example: Example) -> None:
+    assert example.run("idempotent-script").splitlines()[-1] == "payments made: 1"
+    assert example.read("receipt-pay-4711") == "receipt for 100\n"
+    with example.queue() as queue:
         outcomes = [attempt.outcome for attempt in queue.attempts(queue.get("pay-4711"))]
     assert outcomes == ["failed", "succeeded"]

@@ -12,6 +12,7 @@ def test_no_point_of_the_program_is_without_a_scene() -> None:
     assert len(SCENES) > 70
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_a_few_points_on_every_engine() -> None:
     part = prove(full=False)
@@ -25,13 +26,18 @@ def test_a_few_points_on_every_engine() -> None:
     "point",
     [
         "run.log_opened",
-        "stray.killed",
-        "shorten.before_commit",
-        "shorten.committed",
-        "shutdown.asked",
-        "shutdown.forwarded",
-        "supervise.crashed",
         "supervise.spawned",
+        *(
+            pytest.param(point, marks=pytest.mark.long)
+            for point in (
+                "stray.killed",
+                "shorten.before_commit",
+                "shorten.committed",
+                "shutdown.asked",
+                "shutdown.forwarded",
+                "supervise.crashed",
+            )
+        ),
     ],
 )
 def test_what_no_other_test_kills(point: str) -> None:

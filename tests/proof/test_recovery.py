@@ -9,6 +9,7 @@ from proof.verdict import Part
 from proof import recovery
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_a_few_of_each() -> None:
     part = recovery.prove(full=False)

@@ -11,9 +11,8 @@ from proof.soak_samples import Course, Sample, Sampler, slope
 
 from proof import soak
 
-pytestmark = pytest.mark.long
 
-
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_a_short_soak() -> None:
     part = soak.prove(full=False)

@@ -15,8 +15,6 @@ from proof.verdict import Part, Verdict
 from proof import storm
 from tests.support.servers.private import SERVERS, PrivateServer
 
-pytestmark = pytest.mark.long
-
 PLAN = Plan("sqlite", jobs=10, kills=0, stops=0, seed=3)
 
 
@@ -24,6 +22,7 @@ def assert_good(part: Part) -> None:
     assert part.good, (part.failed, part.verdict, [row for row in part.rows if not row.good])
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_a_small_storm_over_a_file() -> None:
     part = storm.prove(full=False)

@@ -1,4 +1,4 @@
-"""The doctor at work in this process, and a store that a test can make ill by plain SQL."""
+"""The doctor in this process, and a store that a test can damage by plain SQL."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from queuectl.cli.main import main
 from queuectl.queue import Queue
 
 
-class Seen:
+class Report:
     """What one run of the doctor said."""
 
     def __init__(self, code: int, out: str, err: str) -> None:
@@ -54,16 +54,16 @@ class Seen:
         return [f"{f['level']}: {f['message']}" for f in self.findings if f["level"] not in fine]
 
 
-def run(url: str | None, *words: str) -> Seen:
+def run(url: str | None, *words: str) -> Report:
     """The whole command line; neither of its streams is a terminal."""
     out, err = io.StringIO(), io.StringIO()
     named = {} if url is None else {"QUEUECTL_DB": url}
     with patch.dict(os.environ, named), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main(["doctor", *words])
-    return Seen(code, out.getvalue(), err.getvalue())
+    return Report(code, out.getvalue(), err.getvalue())
 
 
-def doctor(url: str | None, *words: str) -> Seen:
+def doctor(url: str | None, *words: str) -> Report:
     return run(url, "--json", *words)
 
 
@@ -85,14 +85,14 @@ class Place:
 
     def ask(self, *statements: str) -> list[tuple[Any, ...]]:
         """Commit these; the rows of the last one."""
-        with self.stranger() as connection:
+        with self.connection() as connection:
             for statement in statements:
                 rows = answer(connection, statement)
             connection.commit()
         return rows
 
     @contextlib.contextmanager
-    def stranger(self) -> Iterator[Any]:
+    def connection(self) -> Iterator[Any]:
         connection = connect(self.url)
         try:
             yield connection
@@ -114,7 +114,7 @@ class Place:
             "SELECT relname, relkind, relfilenode FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace "
             f"WHERE nspname = '{schema}' AND relkind IN ('r', 'i', 'S') ORDER BY relkind DESC, relname"
         )
-        with self.stranger() as connection:
+        with self.connection() as connection:
             things = answer(connection, "SHOW TABLES" if self.engine == "mysql" else kinds)
             names = [row[0] for row in things if self.engine == "mysql" or row[1] == "r"]
             shown = "SHOW CREATE TABLE {0}" if self.engine == "mysql" else "SELECT 1"
@@ -134,7 +134,7 @@ def answer(connection: Any, statement: str) -> list[tuple[Any, ...]]:
 
 
 def connect(url: str) -> Any:
-    """A connection of a stranger; its first statement begins a transaction."""
+    """A connection beside the store's own; its first statement begins a transaction."""
     if "://" not in url:
         return sqlite3.connect(url)
     if engine_of(url) == "mysql":
