@@ -72,16 +72,16 @@ class Timeline:
         self.queue = queue
         self.clock = clock
         self.began = clock.now()
-        self.stage = FakeWorker(queue)
+        self.worker = FakeWorker(queue)
 
     def fail_if_due(self, id: str) -> Job | None:
         now = self.clock.now()
-        worker = self.stage.worker
+        worker = self.worker.worker
         ask = Ask(worker.id, f"claim-{now}", 1, only=self.queue.get(id).seq)
         found = self.queue.store.exchange(worker.id, worker.host, [], ask, now).jobs
         if not found:
             return None
-        self.stage.end(found[0], FAILED, exit_code=1, error="exit code 1")
+        self.worker.end(found[0], FAILED, exit_code=1, error="exit code 1")
         return self.queue.get(id)
 
     def starts_of(self, id: str) -> list[float]:
