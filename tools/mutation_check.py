@@ -52,6 +52,7 @@ LAYOUT = {
     tokenize.DEDENT,
     tokenize.ENDMARKER,
 }
+WIDTH = 38  # of names in what is printed
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?::.+?)(?: - .*)?$", re.MULTILINE)
 
 
@@ -77,7 +78,6 @@ class Run(NamedTuple):
     """What pytest said."""
 
     failed: str | None  # the first test that did
-    code: int
     said: str
 
 
@@ -203,7 +203,7 @@ class Copy:
         failed = FAILED.search(done.stdout)
         if failed is None and done.returncode != 0:
             raise Broken(f"pytest ended with code {done.returncode}:\n{done.stdout[-4000:]}")
-        return Run(failed[1] if failed else None, done.returncode, done.stdout)
+        return Run(failed[1] if failed else None, done.stdout)
 
 
 def _not_copied(folder: str, names: list[str]) -> set[str]:
@@ -225,12 +225,10 @@ def catch(mutant: Mutant, copy: Copy, *, hints: bool, rest: bool) -> str | None:
 
 def check_without(copy: Copy, mutants: Sequence[Mutant]) -> None:
     """The tests that the mutants name pass as long as nothing is broken; else they would tell nothing."""
-    began = time.monotonic()
     run = copy.test(sorted({test for mutant in mutants for test in mutant.tests}))
     if run.failed is not None:
         raise Broken(f"{run.failed} fails without any mutant:\n{run.said[-4000:]}")
     print(f"nothing broken: {run.said.strip().splitlines()[-1].strip('= ')}", flush=True)
-    print(f"({time.monotonic() - began:.0f} s; one line for each mutant follows)", flush=True)
 
 
 def judge(mutant: Mutant, copy: Copy, *, hints: bool, rest: bool) -> bool:
@@ -239,13 +237,13 @@ def judge(mutant: Mutant, copy: Copy, *, hints: bool, rest: bool) -> bool:
     try:
         failed = catch(mutant, copy, hints=hints, rest=rest)
     except (Broken, Obsolete) as error:
-        print(f"{mutant.name:<28} CANNOT TELL: {error}", flush=True)
+        print(f"{mutant.name:<{WIDTH}} CANNOT TELL: {error}", flush=True)
         return False
     took = f"{time.monotonic() - began:.0f} s"
     if failed is None:
-        print(f"{mutant.name:<28} SURVIVED ({took}): {mutant.what}", flush=True)
+        print(f"{mutant.name:<{WIDTH}} SURVIVED ({took}): {mutant.what}", flush=True)
         return False
-    print(f"{mutant.name:<28} caught by {failed} ({took})", flush=True)
+    print(f"{mutant.name:<{WIDTH}} caught by {failed} ({took})", flush=True)
     return True
 
 
@@ -284,7 +282,7 @@ def main() -> None:
     mutants = chosen(read_mutants(MUTANTS), options.names)
     if options.list:
         for mutant in mutants:
-            print(f"{mutant.name:<28} {mutant.what}")
+            print(f"{mutant.name:<{WIDTH}} {mutant.what}")
         return
     if complaints := obsolete(mutants):
         sys.exit("\n".join(complaints))
