@@ -10,11 +10,12 @@ DEAF = "setsid sh -c 'trap \"\" TERM; echo $$; exec sleep 60' & wait"  # what is
 
 
 def test_a_deaf_process_in_a_session_of_its_own_is_killed_before_the_job_has_ended(
-    served: WorkerHome,
+    home: WorkerHome,
 ) -> None:
     """Its command, and with it the group, has ended at the SIGTERM: the job must not end with them."""
-    id = served.enqueue(DEAF)
-    escaped = int(served.live(served.running(id)))
-    assert served.jobs.cancel(id) == "cancelling"
-    assert served.ended(id).state == states.CANCELLED
+    home.serve()
+    id = home.enqueue(DEAF)
+    escaped = int(home.live(home.running(id)))
+    assert home.jobs.cancel(id) == "cancelling"
+    assert home.ended(id).state == states.CANCELLED
     assert not alive(escaped)
