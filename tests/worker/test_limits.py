@@ -191,7 +191,9 @@ def test_processes_of_the_user_are_counted_where_there_is_no_cgroup(common_home:
     assert job.state == states.DEAD, common_home.log
     assert job.last_error is not None
     assert job.last_error.endswith("(while limited to 12 processes)")
-    assert 0 < len(common_home.stdout(job.id).split()) < 12
+    # If we are no root it is our own user, whose other processes, the tests among them, count too.
+    least = 1 if os.getuid() == 0 else 0
+    assert least <= len(common_home.stdout(job.id).split()) < 12
     assert common_home.run("echo 1").state == states.COMPLETED
     # What a command leaves in the background is not waited for; these end by themselves.
     wait_until(lambda: not common_home.job_processes(), what="the sleeps to end")
