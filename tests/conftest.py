@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ STARTS_PROCESSES = {"cli_process", "terminal", "start", "home"}  # fixtures
 
 def pytest_configure() -> None:
     _hear_signals()
+    _leave_private_directories()
     # What takes long on a busy machine is not wrong.
     settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("busy")
@@ -30,6 +32,12 @@ def _hear_signals() -> None:
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _leave_private_directories() -> None:
+    """Who came here by `su` may have root's PATH: a program that is missing would be "Permission denied"."""
+    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    os.environ["PATH"] = os.pathsep.join(entry for entry in entries if os.access(entry, os.X_OK))
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` looks at the marks
