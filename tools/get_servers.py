@@ -1,7 +1,8 @@
 """Installs what the tests of the engines and of the dashboard need, where it is missing and we may.
 
 `--check` only says what is there (exit code 1 if a server is missing). Using the servers is left to
-tests/servers. QUEUECTL_TEST_INSTALL=no keeps this away from the package manager.
+tests/support/servers. QUEUECTL_TEST_INSTALL=no keeps this away from the package manager, and so does
+QUEUECTL_TEST_SERVERS=none, by which the tests behave as on a machine without servers.
 """
 
 from __future__ import annotations
@@ -207,6 +208,9 @@ def complain(missing: list[Part], manager: str, reason: str) -> None:
 
 
 def get() -> None:
+    if os.environ.get("QUEUECTL_TEST_SERVERS") == "none":
+        print("servers: QUEUECTL_TEST_SERVERS=none hides them; the tests that need one are skipped")
+        return
     manager = find_manager()
     # What no package of this system has (`ip` of brew) is nothing to speak of.
     missing = [part for part in PARTS if not whereabouts(part) and (part.port or manager in part.packages)]
