@@ -65,8 +65,9 @@ def test_where_nothing_is_counted_nothing_is_said(counter: Path) -> None:
 
 
 def test_the_path_in_which_a_command_was_not_found_is_kept(shared_home: WorkerHome) -> None:
-    job = shared_home.run("no-such-program", env={"PATH": "/nowhere/bin:/nowhere"})
-    assert str(job.last_error).endswith("not found (PATH=/nowhere/bin:/nowhere)")
+    path = f"{shared_home.work}/no-such-bin:{shared_home.work}/no-such-directory"
+    job = shared_home.run("no-such-program", env={"PATH": path})
+    assert str(job.last_error).endswith(f"not found (PATH={path})")
     assert "PATH=" not in str(shared_home.run("./no-such-program").last_error)
     assert "PATH=" not in str(shared_home.run("exit 127").last_error)
 
