@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv servers check test test-fast test-long coverage golden bench bench-full proof proof-quick format docs build clean
+.PHONY: help venv servers check test test-fast test-long coverage golden mutants bench bench-full proof proof-quick format docs build clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -37,6 +37,7 @@ check: $(STAMP) ## format, lint, types, import directions, docs, work counted fo
 	$(BIN)/python tools/check_docs.py
 	$(BIN)/python tools/make_api_docs.py --check
 	$(MKDOCS) --quiet
+	$(BIN)/python tools/mutation_check.py --check
 	$(BIN)/python tools/check_work.py
 
 # Its notice is about what comes after it: docs/adr/0031.
@@ -68,6 +69,9 @@ coverage: $(STAMP) servers ## 10 min: lines and branches of src that `make test`
 
 golden: $(STAMP) ## write the golden files of the command line anew; read the difference before you commit it
 	GOLDEN=rewrite $(BIN)/python -m pytest -q tests/cli/test_golden.py tests/cli/test_mistakes.py
+
+mutants: $(STAMP) servers ## break the program in fifty ways; a test must notice each
+	$(BIN)/python tools/mutation_check.py -n $(PYTEST_WORKERS) $(ARGS)
 
 proof: $(STAMP) servers ## an hour of faults on every engine; writes the figures into docs/reliability.md
 	-$(BIN)/python -m pip install --quiet --editable '.[proof]'
