@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ from tests.support.cli import Cli, Terminal
 from tests.support.fake_worker import FakeWorker
 
 from queuectl.queue import Queue
+from queuectl.testing import wait_until
 
 LINES = '{"id":"a","command":"echo a"}\n{"id":"b","command":"echo b","priority":3}\n'
 
@@ -164,14 +168,27 @@ def test_a_listing_can_be_enqueued_again(cli: Cli, queue: Queue, jobs: Path) -> 
     assert stored(queue) == [("a", "echo a"), ("b", "echo b")]
 
 
-def test_a_terminal_shows_progress(terminal: Terminal, jobs: Path) -> None:
-    jobs.write_text('{"command":"true","tags":["a","b"]}\n' * 30_000)
+def test_a_terminal_shows_progress(terminal: Terminal, tmp_path: Path) -> None:
+    """More is written than a FIFO holds: when that is through, the command counts. Then it has to wait."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    lines = b'{"command":"true","tags":["a","b"]}\n' * 5_000
 
-    seen = terminal("enqueue", "-f", str(jobs)).out
+    def write() -> None:
+        with open(fifo, "wb", buffering=0) as file:
+            file.write(lines)
+            since = time.monotonic()
+            wait_until(lambda: time.monotonic() - since > 0.2, what="a line of progress to be due")
+            file.write(lines)
+
+    with ThreadPoolExecutor(1) as threads:
+        written = threads.submit(write)
+        seen = terminal("enqueue", "-f", str(fifo)).out
+        written.result()
 
     assert " enqueued (" in seen
     assert "/s)\x1b[K" in seen
-    assert "\r\x1b[K✓ 30,000 jobs enqueued" in seen
+    assert "\r\x1b[K✓ 10,000 jobs enqueued" in seen
 
 
 @pytest.mark.parametrize("quiet", [(), ("--quiet",)])

@@ -34,7 +34,7 @@ def test_after_a_boot_jobs_run_again_without_waiting_for_the_lease(home: WorkerH
     for id in ids:
         assert (home.job(id).state, home.job(id).lost) == (states.COMPLETED, 1)
         assert [attempt.outcome for attempt in home.attempts(id)] == [kinds.LOST, kinds.SUCCEEDED]
-    assert len(home.registered()) == 1
+    wait_until(lambda: len(home.registered()) == 1, what="the rows of the dead workers to go")
     assert "1 worker stopped" in home.ok("worker", "stop", env=NEXT)
     assert os.listdir(home.path / "run") == []
 

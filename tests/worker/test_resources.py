@@ -399,7 +399,9 @@ IMPATIENT = """
 import sys
 from queuectl import fleet
 from queuectl.cli.main import main
-fleet._START_WITHIN = fleet._START_EACH = 0.0
+for name in ("_START_WITHIN", "_START_EACH"):
+    getattr(fleet, name)  # it must exist: a bound that has moved would stay as it is
+    setattr(fleet, name, 0.0)
 sys.exit(main(["worker", "restart"]))
 """
 
