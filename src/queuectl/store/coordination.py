@@ -1,4 +1,4 @@
-"""Workers as the store knows them: registration, leases, orders, death; and the stored settings.
+"""Workers as the store knows them: registration, leases, orders, death.
 
 A lease belongs to a worker, not to each job. Dead is final: who was declared dead registers anew.
 """
@@ -14,7 +14,7 @@ from queuectl.store.messages import WORKER_COLUMNS, Orders, Worker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from queuectl.core.job import Job
     from queuectl.paths import Location
@@ -23,17 +23,15 @@ if TYPE_CHECKING:
 _WORKER_COLUMNS = ", ".join(WORKER_COLUMNS)
 _JOB_COLUMNS = ", ".join(JOB_COLUMNS)
 _WORKERS = Insert("workers", WORKER_COLUMNS)
-_CONFIG = Insert("config", ("key", "value", "updated_at"))
 
 
 class Coordination:
-    """Mixed into a store; needs `self.connection`."""
+    """Registration, leases, orders and death of workers. `lease_clock` is the engine's own."""
 
-    connection: Connection
-    location: Location
-
-    def lease_clock(self) -> int:
-        raise NotImplementedError  # the engine's own: its store has it
+    def __init__(self, connection: Connection, location: Location, lease_clock: Callable[[], int]) -> None:
+        self.connection = connection
+        self.location = location
+        self.lease_clock = lease_clock
 
     def presence(self, worker: Worker) -> str:
         """Whether a worker's process lives: alive, dead, or unknown when only its lease can tell.
@@ -176,37 +174,6 @@ class Coordination:
             )
 
         self.connection.write("forget", body)
-
-    # --- hints: an engine that has none leaves workers of other machines to their poll -------------
-
-    def notify(self, what: bytes) -> None:
-        pass
-
-    def hint_source(self) -> tuple[int, int] | None:
-        return None
-
-    def hints(self) -> bytes:
-        return b""
-
-    # --- settings ---------------------------------------------------------------------------------
-
-    def stored_config(self) -> dict[str, str]:
-        rows = self.connection.all("SELECT key, value FROM config")
-        return {str(key): str(value) for key, value in rows}
-
-    def put_config(self, key: str, value: str | None, now: int) -> None:
-        """Store a setting; None removes it."""
-
-        def body(_: int | None) -> int:
-            changed = self.connection.run("DELETE FROM config WHERE key = ?", (key,))
-            if value is not None:
-                changed = self.connection.insert(_CONFIG, [(key, value, now)])
-            return changed
-
-        try:
-            self.connection.write("config", body)
-        except Clash:  # somebody else put it there just now; on a server two can do so at once
-            self.connection.write("config", body)
 
 
 def _worker_from_row(row: tuple[object, ...], clock: int) -> Worker:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from queuectl.core.lifecycle import Report
-    from queuectl.store.connection import Connection, Followed, Row
+    from queuectl.store.connection import Connection, Row
     from queuectl.store.dialect import Dialect
     from queuectl.store.messages import Ask
 
@@ -30,7 +30,7 @@ _SETTLE_ALONE = 50  # in a transaction of their own
 
 
 @lru_cache(maxsize=4)
-def _look(dialect: Dialect) -> str:
+def _seeks(dialect: Dialect) -> str:
     seeks = [
         *(f"SELECT min(run_at) FROM jobs WHERE {dialect.timed}state = '{state}'" for state in states.TIMED),
         pending_queue(dialect),
@@ -63,10 +63,17 @@ class Waiting:
         return min(self.due.values(), default=None)
 
 
-class Exchanges(Results):
-    """Mixed into a store; needs `self.connection`."""
+def what_waits(db: Connection) -> Waiting:
+    """One read: what waits, and which features are used."""
+    return Waiting(db.all(_seeks(db.dialect))[0])
 
-    connection: Connection
+
+class Exchanges:
+    """What a worker and the store hand each other."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._results = Results(connection)
 
     def exchange(
         self, worker_id: str, host: str, reports: Sequence[Report], ask: Ask | None, now: int
@@ -79,7 +86,9 @@ class Exchanges(Results):
                 nonlocal unsure
                 unsure = unsure or earlier is not None
                 self._check_alive(worker_id, alone=unsure)
-                accepted, stale = self._finish(reports, worker_id, host, now, careful=careful or unsure)
+                accepted, stale = self._results.finish(
+                    reports, worker_id, host, now, careful=careful or unsure
+                )
                 return self._take(ask, reports, (accepted, stale), now, again=unsure)
 
             return self.connection.write("complete" if reports else "claim", body)
@@ -91,8 +100,8 @@ class Exchanges(Results):
 
         def store(careful: bool) -> list[Report]:
             def body(_: list[Report] | None) -> list[Report]:
-                accepted, stale = self._finish(reports, worker_id, host, now, careful=careful)
-                waiting = self._look()
+                accepted, stale = self._results.finish(reports, worker_id, host, now, careful=careful)
+                waiting = what_waits(self.connection)
                 self._notify(accepted, waiting, now)
                 self._tell_others([report.seq for report in reports], waiting, now)
                 return stale
@@ -124,12 +133,12 @@ class Exchanges(Results):
     ) -> Exchange:
         accepted, stale = finished
         # After the results: whoever enqueues a job that waits for one of these has it locked until then.
-        waiting = self._look()
+        waiting = what_waits(self.connection)
         told = self._notify(accepted, waiting, now)
         released = self._tell_others([report.seq for report in reports], waiting, now) or told
         promoted = self._promote(waiting, now)
         if released or promoted:
-            waiting = self._look()
+            waiting = what_waits(self.connection)
         answer = Exchange([], stale, now if waiting.unsettled else None)
         if ask is None:
             answer.ring = released
@@ -220,13 +229,6 @@ class Exchanges(Results):
                     self._admit(seqs, now)
         return found
 
-    def _look(self) -> Waiting:
-        return Waiting(self.connection.all(_look(self.connection.dialect))[0])
-
-    def follow(self, settings: Followed) -> None:
-        """Go by these settings from now on."""
-        self.connection.settings = settings
-
     def settle(self, now: int) -> None:
         """Tell everybody who waits for jobs that have ended; in small transactions."""
         from queuectl.store.links import Links
@@ -236,18 +238,18 @@ class Exchanges(Results):
         def body(_: bool | None) -> bool:
             return all(links.settle(now) for _ in range(_SETTLE_ALONE))
 
-        while self._look().unsettled and self.connection.write("settle", body):
+        while what_waits(self.connection).unsettled and self.connection.write("settle", body):
             pass
 
     # --- for who is idle --------------------------------------------------------------------------
 
     def next_due(self) -> int | None:
         """When the next scheduled or failed job is due."""
-        return self._look().next_due
+        return what_waits(self.connection).next_due
 
     def has_work(self, now: int) -> bool:
         """Whether an exchange could bring something; a read, so that idle workers take no lock."""
-        waiting = self._look()
+        waiting = what_waits(self.connection)
         due = waiting.next_due
         pending = waiting.first_queue is not None or waiting.first_needs is not None
         return pending or waiting.unsettled or (due is not None and due <= now)

@@ -67,53 +67,46 @@ def insert_for(rows: Rows, common: Sequence[object] = ()) -> Insert:
     return CONDITIONED_JOBS if len(rows[0]) + len(common) == len(CONDITIONED_JOBS.columns) else JOBS
 
 
-class Intake:
-    """Mixed into a store; needs `self.connection`."""
+def enqueue(db: Connection, batches: Iterable[Batch], now: int, *, skip: bool = False) -> int:
+    """Store all jobs of all batches in one transaction; returns how many are new.
 
-    connection: Connection
+    Ids are made by the caller, so that a repeated call after an unknown commit finds its own
+    rows. With `skip`, a job whose id exists is left as it is; otherwise that is an error and
+    nothing is stored.
+    """
+    kept = list(batches)
+    arrivals = arrivals_of(kept)
+    part: Batch = ()
 
-    def enqueue(self, batches: Iterable[Batch], now: int, *, skip: bool = False) -> int:
-        """Store all jobs of all batches in one transaction; returns how many are new.
+    def store(_: int | None) -> int:
+        nonlocal part
+        new = 0
+        if arrivals:
+            arrivals.make_room(db, now, skip=skip)
+        for jobs in kept:
+            some = alike(stored(jobs, arrivals), skip=skip) if arrivals or skip else [(False, jobs)]
+            for optional, part in some:
+                rows, common = rows_of(part, now)
+                new += insert_jobs(db, rows, common, now=now, skip=optional)
+        if arrivals:
+            arrivals.follow_up(db, now)
+        return new
 
-        Ids are made by the caller, so that a repeated call after an unknown commit finds its own
-        rows. With `skip`, a job whose id exists is left as it is; otherwise that is an error and
-        nothing is stored.
-        """
-        kept = list(batches)
-        arrivals = arrivals_of(kept)
-        part: Batch = ()
+    try:
+        return db.write("enqueue", store)
+    except Clash as clash:
+        # All was rolled back by now: what is found under that id was there before this call.
+        raise duplicate(db, ids_of(part)[clash.done]) from None
 
-        def store(_: int | None) -> int:
-            nonlocal part
-            new = 0
-            if arrivals:
-                arrivals.make_room(self.connection, now, skip=skip)
-            for jobs in kept:
-                some = alike(stored(jobs, arrivals), skip=skip) if arrivals or skip else [(False, jobs)]
-                for optional, part in some:
-                    rows, common = rows_of(part, now)
-                    new += insert_jobs(self.connection, rows, common, now=now, skip=optional)
-            if arrivals:
-                arrivals.follow_up(self.connection, now)
-            return new
 
-        try:
-            return self.connection.write("enqueue", store)
-        except Clash as clash:
-            # All was rolled back by now: what is found under that id was there before this call.
-            raise self._duplicate(ids_of(part)[clash.done]) from None
-
-    def has_queue_rules(self) -> bool:
-        """Whether any queue has defaults for its jobs, or takes none."""
-        return bool(self.connection.all("SELECT 1 FROM queues LIMIT 1"))
-
-    def _duplicate(self, id: str | None) -> DuplicateId:
-        found = self.connection.one("SELECT state FROM jobs WHERE id = ?", (id,))
-        if found is None:
-            return DuplicateId(f"the id {id} is given twice", "every job needs an id of its own", id=id)
-        return DuplicateId(
-            f"job {id} exists already ({found[0]})", "choose another id, or give --if-exists skip", id=id
-        )
+def duplicate(db: Connection, id: str | None) -> DuplicateId:
+    """The error for an id that is stored already, or given twice."""
+    found = db.one("SELECT state FROM jobs WHERE id = ?", (id,))
+    if found is None:
+        return DuplicateId(f"the id {id} is given twice", "every job needs an id of its own", id=id)
+    return DuplicateId(
+        f"job {id} exists already ({found[0]})", "choose another id, or give --if-exists skip", id=id
+    )
 
 
 _ID, _QUEUE, _STATE = map(JOBS.columns.index, ("id", "queue", "state"))

@@ -8,9 +8,8 @@ from __future__ import annotations
 from queuectl.core import states
 from queuectl.errors import Refused
 from queuectl.store.connection import Clash
-from queuectl.store.exchange import Exchanges
+from queuectl.store.exchange import what_waits
 from queuectl.store.filters import marks, where
-from queuectl.store.intake import Intake
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,10 +23,11 @@ _ROUNDS = 3
 _CANCELLED = "cancelled while it waited"
 
 
-class JobWrites(Intake, Exchanges):
-    """Mixed into a store; needs `self.connection`."""
+class JobActions:
+    """Cancel, retry and delete jobs, by a filter."""
 
-    connection: Connection
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
 
     def cancel(
         self, filter: JobFilter, now: int, *, chunk: int = 1_000, notices: Notices | None = None
@@ -151,7 +151,7 @@ class JobWrites(Intake, Exchanges):
 
     def _affected(self, condition: str, values: Sequence[object]) -> list[tuple[object, ...]]:
         """The numbers and groups of these jobs, if anybody could care."""
-        waiting = self._look()
+        waiting = what_waits(self.connection)
         if not (waiting.linked or waiting.grouped):
             return []
         return self.connection.all(f"SELECT seq, job_group FROM jobs WHERE {condition}", values)
@@ -179,7 +179,7 @@ class JobWrites(Intake, Exchanges):
         total = 0
         logs: list[str] = []
         unneeded = ""
-        if self._look().linked:
+        if what_waits(self.connection).linked:
             unneeded = (
                 " AND NOT EXISTS (SELECT 1 FROM dependencies "
                 "WHERE dependencies.parent_seq = jobs.seq AND dependencies.settled IS NULL)"
@@ -208,7 +208,7 @@ class JobWrites(Intake, Exchanges):
             self._leave_out_logs_of_others(logs)
             if found:
                 these, seqs = f"({marks(found)})", [row[0] for row in found]
-                waiting = self._look()
+                waiting = what_waits(self.connection)
                 if waiting.linked:
                     from queuectl.store.links import Links
 

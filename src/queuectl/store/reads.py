@@ -36,9 +36,10 @@ _UNFINISHED = tuple(state for state in states.ALL if state not in states.TERMINA
 
 
 class JobReads:
-    """Mixed into a store; needs `self.connection`."""
+    """Jobs and attempts, one by one, by pages and counted."""
 
-    connection: Connection
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
 
     def get(self, id: str) -> Job | None:
         row = self.connection.one(f"SELECT {_COLUMNS} FROM jobs WHERE id = ?", (id,))

@@ -60,11 +60,12 @@ class Unexpected(Exception):
 
 
 class Results:
-    """Mixed into a store; needs `self.connection`."""
+    """Verdicts on attempts, written in the transaction of the caller."""
 
-    connection: Connection
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
 
-    def _finish(
+    def finish(
         self, reports: Sequence[Report], worker_id: str, host: str, now: int, *, careful: bool
     ) -> tuple[Sequence[Report], list[Report]]:
         """Which have taken effect now, and which came too late."""

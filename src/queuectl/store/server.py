@@ -5,13 +5,10 @@ from __future__ import annotations
 from queuectl import paths
 from queuectl.core.batches import special
 from queuectl.errors import StoreBusy, StoreError
+from queuectl.store.api import Store
 from queuectl.store.connection import Clash
-from queuectl.store.coordination import Coordination
 from queuectl.store.filters import MOST_IDS, marks
-from queuectl.store.intake import JOBS, alike, arrivals_of, insert_jobs, rows_of
-from queuectl.store.jobs import JobWrites
-from queuectl.store.parts import Parts
-from queuectl.store.reads import JobReads
+from queuectl.store.intake import JOBS, alike, arrivals_of, duplicate, insert_jobs, rows_of
 from queuectl.store.server_connection import ServerConnection
 from queuectl.store.server_schema import prepare
 from queuectl.store.spool import Spool
@@ -41,8 +38,8 @@ class _KeyTaken(Exception):
     """A unique key or an id that was free when we looked."""
 
 
-class ServerStore(JobWrites, JobReads, Coordination, Parts):
-    """All of `store.api.Store` over one connection to a server; every thread opens its own."""
+class ServerStore(Store):
+    """The store on a server."""
 
     connection: ServerConnection
 
@@ -62,7 +59,7 @@ class ServerStore(JobWrites, JobReads, Coordination, Parts):
     # --- many jobs --------------------------------------------------------------------------------
 
     def enqueue(self, batches: Iterable[Batch], now: int, *, skip: bool = False) -> int:
-        """See `Intake.enqueue`. All batches are collected first: they may come slowly, and only once."""
+        """See `Store.enqueue`. All batches are collected first: they may come slowly, and only once."""
         conditioned: list[list[NewJob]] = []
         with Spool(_parts(batches, now, skip, conditioned)) as spool:
             arrivals = arrivals_of(conditioned)
@@ -147,9 +144,9 @@ class ServerStore(JobWrites, JobReads, Coordination, Parts):
                 }
                 for id in ids:
                     if not skip and (id in known or id in seen):
-                        return self._duplicate(str(id))
+                        return duplicate(self.connection, str(id))
                     seen.add(id)
-        return self._duplicate(None)
+        return duplicate(self.connection, None)
 
     # --- leases -----------------------------------------------------------------------------------
 
@@ -192,12 +189,6 @@ class ServerStore(JobWrites, JobReads, Coordination, Parts):
         """See `api.Store`. What each engine can tell cheaply is little; at worst we say: it may have."""
         self._asked += 1
         return self._asked
-
-    def check_identity(self) -> None:
-        """A server's tables are not replaced behind our back as a file is."""
-
-    def close(self) -> None:
-        self.connection.close()
 
 
 class PostgresStore(ServerStore):

@@ -9,14 +9,20 @@ from queuectl import paths
 from queuectl.clock import lease_clock_ms
 from queuectl.core.batches import are_made, special
 from queuectl.errors import StoreError
+from queuectl.store.api import Store
 from queuectl.store.connection import Clash
-from queuectl.store.coordination import Coordination
 from queuectl.store.dialect import Insert
-from queuectl.store.intake import CONDITIONED_JOBS, JOBS, alike, arrivals_of, insert_for, kinds_of, rows_of
-from queuectl.store.jobs import JobWrites
+from queuectl.store.intake import (
+    CONDITIONED_JOBS,
+    JOBS,
+    alike,
+    arrivals_of,
+    duplicate,
+    insert_for,
+    kinds_of,
+    rows_of,
+)
 from queuectl.store.migrate import migrate
-from queuectl.store.parts import Parts
-from queuectl.store.reads import JobReads
 from queuectl.store.sqlite_connection import SqliteConnection
 
 TYPE_CHECKING = False
@@ -52,8 +58,8 @@ def _refuse_network(file: str, is_network: Callable[[str], bool] | None) -> None
         )
 
 
-class SqliteStore(JobWrites, JobReads, Coordination, Parts):
-    """All of `store.api.Store` over one connection; every thread opens its own."""
+class SqliteStore(Store):
+    """The store in one file."""
 
     connection: SqliteConnection
 
@@ -146,7 +152,7 @@ class SqliteStore(JobWrites, JobReads, Coordination, Parts):
             found = self.connection.one(
                 "SELECT id FROM temp.staged WHERE id IN (SELECT id FROM jobs) LIMIT 1"
             ) or self.connection.one("SELECT id FROM temp.staged GROUP BY id HAVING count(*) > 1 LIMIT 1")
-            raise self._duplicate(str(found[0]) if found else None) from None
+            raise duplicate(self.connection, str(found[0]) if found else None) from None
 
     # --- leases -----------------------------------------------------------------------------------
 
@@ -196,6 +202,3 @@ class SqliteStore(JobWrites, JobReads, Coordination, Parts):
 
     def check_identity(self) -> None:
         self.connection.check_identity()
-
-    def close(self) -> None:
-        self.connection.close()

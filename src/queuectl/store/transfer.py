@@ -25,7 +25,7 @@ _CHUNK_BYTES = 4_000_000  # commands and outputs may be long: about so much is h
 
 
 class Transfer:
-    """`store.api.TransferStore` over the connection of a store."""
+    """Whole tables over the connection of a store."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
