@@ -55,7 +55,7 @@ FORMS = {
     "flags": (("--id", "job1", "--command", "echo hi", "--priority", "5", "--timeout", "10m"), set()),
     "json": (('{"id":"job1","command":"echo hi","max_retries":3,"tags":["a"]}',), set()),
     "quiet": (("--quiet", "echo hi"), set()),
-    "printed as json": (("--json", "echo hi"), set()),
+    "printed as json": (("--json", "echo hi"), {"queuectl.store.reads"}),
     "words": (("ls", "-l"), {"shlex"}),
 }
 
