@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from prometheus_client.core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from queuectl.metrics import exposition
+from queuectl.metrics.exposition import exposition
 from queuectl.queue import Queue
 
 Key = tuple[str, tuple[tuple[str, str], ...]]

@@ -68,7 +68,7 @@ def static(request: Request, name: str) -> Response:
 
 @router.get("/metrics")
 def metrics(pool: FromPool) -> Response:
-    from queuectl.metrics import CONTENT_TYPE, exposition
+    from queuectl.metrics.exposition import CONTENT_TYPE, exposition
 
     with pool.queue() as queue:
         text = exposition(queue, pool=pool)
