@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from tools.make_cli_docs import parser_of, subcommands
 
-from queuectl.cli import topicpage
 from queuectl.cli.main import COMMANDS
 from queuectl.cli.options import Parser
+from queuectl.cli.topicpage import topic_names, topic_source
 
 _OPERATORS = set("();<>|&")
 
@@ -39,7 +39,7 @@ def every_parser() -> Iterator[tuple[tuple[str, ...], Parser]]:
 
 def every_example() -> list[Example]:
     lines = [line for _, parser in every_parser() for line in _lines_of_epilog(parser)]
-    lines += [line for topic in topicpage.names() for line in _lines_of_topic(topic)]
+    lines += [line for topic in topic_names() for line in _lines_of_topic(topic)]
     return list(dict.fromkeys(example for line in lines for example in examples_in(line)))
 
 
@@ -49,7 +49,7 @@ def _lines_of_epilog(parser: Parser) -> list[str]:
 
 
 def _lines_of_topic(topic: str) -> Iterator[str]:
-    for line in topicpage.source(topic).splitlines():
+    for line in topic_source(topic).splitlines():
         _, arrow, right = line.partition(" → ")
         if arrow and "queuectl " in right:
             yield right.strip()

@@ -9,12 +9,12 @@ import pytest
 from tests.cli.examples import every_parser
 from tests.support.cli import Cli, Terminal
 
-from queuectl.cli import topicpage
 from queuectl.cli.helppage import HEADINGS
 from queuectl.cli.main import ALIASES, COMMANDS
 from queuectl.cli.options import Parser
+from queuectl.cli.topicpage import topic_about, topic_names, topic_page, topic_source
 
-TOPICS = topicpage.names()
+TOPICS = topic_names()
 PARSERS = list(every_parser())
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -131,13 +131,13 @@ def test_a_topic_is_as_wide_as_the_screen_and_its_commands_stay_whole(
     monkeypatch.setenv("COLUMNS", columns)
     page = cli("help", topic)
     assert page.code == 0
-    assert page.out.startswith(topicpage.about(topic)[:40])
+    assert page.out.startswith(topic_about(topic)[:40])
     assert "\x1b" not in page.out
     wide = [line for line in too_wide(page.out, int(columns)) if "queuectl " not in line]
     assert wide == []
     if int(columns) >= 80:
         assert too_wide(page.out) == [] or columns == "200"
-    for line in topicpage.source(topic).splitlines():
+    for line in topic_source(topic).splitlines():
         command = line.partition(" → ")[2].strip()
         if command.startswith("queuectl "):
             assert command in page.out
@@ -153,12 +153,12 @@ def test_the_list_of_topics(cli: Cli) -> None:
     assert too_wide(page.out) == []
     for topic in TOPICS:
         assert f"  {topic} " in page.out
-    assert cli("help", "states", "--json").json()["about"] == topicpage.about("states")
+    assert cli("help", "states", "--json").json()["about"] == topic_about("states")
 
 
 def test_a_narrow_screen_gets_one_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "  pending\n      ready;" in topicpage.page("states", 32)
-    assert "  pending     ready;" in topicpage.page("states", 78)
+    assert "  pending\n      ready;" in topic_page("states", 32)
+    assert "  pending     ready;" in topic_page("states", 78)
 
 
 @pytest.mark.process

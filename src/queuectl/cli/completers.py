@@ -70,10 +70,10 @@ def _files(_prefix: str, _options: argparse.Namespace) -> Offer:
 
 
 def _topics(_prefix: str, _options: argparse.Namespace) -> Offer:
-    from queuectl.cli import topicpage
     from queuectl.cli.main import COMMANDS
+    from queuectl.cli.topicpage import topic_about, topic_names
 
-    return COMMANDS | {name: topicpage.about(name) for name in topicpage.names()}
+    return COMMANDS | {name: topic_about(name) for name in topic_names()}
 
 
 def _jobs(command: str) -> Completer:

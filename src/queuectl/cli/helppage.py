@@ -5,10 +5,10 @@ What one command does is left to its parser, what a topic says to `topicpage`.
 
 from __future__ import annotations
 
-from queuectl.cli import topicpage
 from queuectl.cli.main import COMMANDS
 from queuectl.cli.options import help_width
 from queuectl.cli.output import bold
+from queuectl.cli.topicpage import topic_about, topic_names, wrapped
 
 _USAGE = "usage: queuectl [--db FILE] COMMAND [options]"
 
@@ -26,23 +26,23 @@ HEADINGS = {
     ),
     "Learn": ("demo", "help", "completion"),
 }
-_FURTHER = "More"
+_WITHOUT_HEADING = "More"
 
 
-def page() -> str:
+def commands_page() -> str:
     """For a terminal, or plain."""
     lines = [_USAGE, "", "A durable job queue for shell commands. Without a command: how things stand.", ""]
     width = max(map(len, COMMANDS)) + 2
     for heading, names in _grouped().items():
         lines.append(bold(heading))
         lines += [f"  {name:<{width}}{COMMANDS[name]}" for name in names]
-    lines += ["", *topicpage.wrapped(f"Topics: {', '.join(topicpage.names())}.", help_width())]
+    lines += ["", *wrapped(f"Topics: {', '.join(topic_names())}.", help_width())]
     lines += ["", "queuectl help COMMAND or queuectl help TOPIC says more. A tour: queuectl demo"]
     lines += ["Everywhere: --db FILE (the store), --json, --help. queuectl --version"]
     return "\n".join(lines)
 
 
-def document() -> dict[str, object]:
+def commands_document() -> dict[str, object]:
     """The same for programs."""
     return {
         "commands": [
@@ -50,7 +50,7 @@ def document() -> dict[str, object]:
             for heading, names in _grouped().items()
             for name in names
         ],
-        "topics": [{"name": name, "about": topicpage.about(name)} for name in topicpage.names()],
+        "topics": [{"name": name, "about": topic_about(name)} for name in topic_names()],
     }
 
 
@@ -58,4 +58,4 @@ def _grouped() -> dict[str, tuple[str, ...]]:
     """A command that nobody has put under a heading is not left out."""
     placed = {name for names in HEADINGS.values() for name in names}
     further = tuple(name for name in COMMANDS if name not in placed)
-    return {**HEADINGS, _FURTHER: further} if further else HEADINGS
+    return {**HEADINGS, _WITHOUT_HEADING: further} if further else HEADINGS

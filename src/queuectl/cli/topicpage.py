@@ -21,23 +21,23 @@ _GAP = 2
 _NARROWEST = 24  # a second column with less room is none
 
 
-def names() -> list[str]:
+def topic_names() -> list[str]:
     return sorted(name.removesuffix(_ENDING) for name in os.listdir(_FOLDER) if name.endswith(_ENDING))
 
 
-def about(name: str) -> str:
-    return source(name).partition("\n")[0]
+def topic_about(name: str) -> str:
+    return topic_source(name).partition("\n")[0]
 
 
-def source(name: str) -> str:
+def topic_source(name: str) -> str:
     """The text of a topic as it stands in its file."""
     with open(os.path.join(_FOLDER, name + _ENDING), encoding="utf-8") as file:
         return file.read()
 
 
-def page(name: str, width: int) -> str:
+def topic_page(name: str, width: int) -> str:
     """The whole topic, for a screen of this width."""
-    title, _, body = source(name).partition("\n")
+    title, _, body = topic_source(name).partition("\n")
     room = min(width, _WIDEST_TEXT)
     lines = [bold(line) for line in wrapped(title, room)]
     for block in body.strip("\n").split("\n\n"):

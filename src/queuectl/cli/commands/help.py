@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from queuectl.cli import helppage, topicpage
+from queuectl.cli.helppage import commands_document, commands_page
 from queuectl.cli.main import ALIASES, COMMANDS
 from queuectl.cli.options import help_width, parser
 from queuectl.cli.output import print_json
+from queuectl.cli.topicpage import topic_about, topic_names, topic_page, topic_source
 from queuectl.errors import InvalidInput
 
 TYPE_CHECKING = False
@@ -39,12 +40,12 @@ def main(words: list[str]) -> int:
     name, *rest = options.words or [""]
     topic = "-".join(options.words).replace("_", "-").lower()
     if not name:
-        _print(helppage.document(), helppage.page(), json=options.json)
+        _print(commands_document(), commands_page(), json=options.json)
     elif topic == _ALL_TOPICS:
-        _print(helppage.document()["topics"], _list_of_topics(), json=options.json)
-    elif topic in topicpage.names():
-        document = {"topic": topic, "about": topicpage.about(topic), "text": topicpage.source(topic)}
-        _print(document, topicpage.page(topic, help_width()), json=options.json)
+        _print(commands_document()["topics"], _list_of_topics(), json=options.json)
+    elif topic in topic_names():
+        document = {"topic": topic, "about": topic_about(topic), "text": topic_source(topic)}
+        _print(document, topic_page(topic, help_width()), json=options.json)
     else:
         return _of_command(name, rest)
     return 0
@@ -58,8 +59,8 @@ def _print(document: object, page: str, *, json: bool) -> None:
 
 
 def _list_of_topics() -> str:
-    width = max(map(len, topicpage.names())) + 2
-    rows = [f"  {name:<{width}}{topicpage.about(name)}" for name in topicpage.names()]
+    width = max(map(len, topic_names())) + 2
+    rows = [f"  {name:<{width}}{topic_about(name)}" for name in topic_names()]
     return "\n".join([*rows, "", "queuectl help TOPIC shows one of them."])
 
 
@@ -79,7 +80,7 @@ def _of_command(name: str, rest: list[str]) -> int:
 def _unknown(name: str) -> InvalidInput:
     from difflib import get_close_matches
 
-    known: Iterable[str] = (*topicpage.names(), *COMMANDS, *ALIASES, _ALL_TOPICS)
+    known: Iterable[str] = (*topic_names(), *COMMANDS, *ALIASES, _ALL_TOPICS)
     near = get_close_matches(name.lower().replace("_", "-"), known, n=1, cutoff=0.6)
     hint = f"did you mean: queuectl help {near[0]}" if near else "queuectl help shows what there is"
     return InvalidInput(f"there is no command and no topic {name[:60]!r}", hint)
