@@ -38,11 +38,12 @@ _SIZE = {
 
 
 class Figures:
-    """Over a store's connection."""
+    """The numbers of one scrape. `exists` False: there is no store at the location yet."""
 
-    def __init__(self, connection: Connection, location: Location) -> None:
+    def __init__(self, connection: Connection, location: Location, *, exists: bool = True) -> None:
         self._db = connection
         self._location = location
+        self._exists = exists
 
     def busiest(self, most: int) -> list[str]:
         """The queues with most to do or done in the last minutes, then those with most jobs, then those that
@@ -124,12 +125,16 @@ class Figures:
 
     def sizes(self) -> tuple[int, int | None]:
         """Bytes of the database (of the queue's tables on a server), and of the write-ahead log of a file."""
+        if not self._exists:
+            return 0, None if self._location.shared else 0
         if self._location.shared:
             return int(str(self._db.all(_SIZE[self._db.dialect.name])[0][0] or 0)), None
         return _size_of(self._location.file), _size_of(self._location.file + "-wal")
 
     def schema(self) -> int:
-        """The version that the tables have."""
+        """The version that the tables have; 0 where there are none."""
+        if not self._exists:
+            return 0
         asked = "SELECT version FROM queuectl_schema" if self._location.shared else "PRAGMA user_version"
         return int(str(self._db.all(asked)[0][0]))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import apsw
 
-from queuectl.store.figures import Figures
 from queuectl.store.migrate import migrate
 from queuectl.store.sqlite import SqliteStore
 from queuectl.store.sqlite_connection import SqliteConnection
@@ -12,6 +11,7 @@ from queuectl.store.sqlite_connection import SqliteConnection
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from queuectl.paths import Location
+    from queuectl.store.figures import Figures
 
 __all__ = ["EmptyStore"]
 
@@ -25,7 +25,9 @@ class EmptyStore(SqliteStore):
         migrate(self.connection)
 
     def figures(self) -> Figures:
-        return _NoFigures(self.connection, self.location)
+        from queuectl.store.figures import Figures
+
+        return Figures(self.connection, self.location, exists=False)
 
 
 class _InMemory(SqliteConnection):
@@ -34,13 +36,3 @@ class _InMemory(SqliteConnection):
 
     def check_identity(self) -> None:
         """There is no file that somebody could replace."""
-
-
-class _NoFigures(Figures):
-    """What a server is asked for its sizes, our memory would not understand."""
-
-    def sizes(self) -> tuple[int, int | None]:
-        return 0, None if self._location.shared else 0
-
-    def schema(self) -> int:
-        return 0
