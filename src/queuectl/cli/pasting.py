@@ -6,7 +6,6 @@ Loaded only if it has named one. Which one that is, is kept by `output`.
 from __future__ import annotations
 
 import re
-from shlex import quote
 
 from queuectl.cli.main import COMMANDS
 from queuectl.errors import QueuectlError
@@ -32,6 +31,8 @@ def for_store(text: str, named: str) -> str:
 
 def as_typed(named: str) -> str:
     """`--db X `. A server's address without its password: who has typed one does not want to see it again."""
+    from shlex import quote
+
     if "://" in named:
         from queuectl.address import Address, is_server
 
