@@ -91,4 +91,4 @@ def _parts(queue: Queue) -> list[tuple[str, int]]:
 
 
 def _connection(queue: Queue) -> Any:
-    return queue.store.connection  # type: ignore[attr-defined]  # not of the protocol
+    return queue.store.connection

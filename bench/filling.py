@@ -51,7 +51,7 @@ def everything(queue: Queue, rows: int) -> None:
 
 def let_age(queue: Queue, engine: str) -> None:
     """What the server knows of the table stays as it is, until `settle`; else it depends on the moment."""
-    db: Any = queue.store.connection  # type: ignore[attr-defined]  # not of the protocol
+    db: Any = queue.store.connection
     if engine == POSTGRES:
         db.driver.script("ALTER TABLE jobs SET (autovacuum_enabled = off)")
     elif engine == MARIADB:
@@ -60,7 +60,7 @@ def let_age(queue: Queue, engine: str) -> None:
 
 def settle(queue: Queue, engine: str) -> None:
     """What a server does by itself within minutes. SQLite does nothing of the kind."""
-    db: Any = queue.store.connection  # type: ignore[attr-defined]  # not of the protocol
+    db: Any = queue.store.connection
     if engine == POSTGRES:
         db.driver.script("VACUUM ANALYZE jobs")
         db.driver.script("VACUUM ANALYZE attempts")
@@ -70,7 +70,7 @@ def settle(queue: Queue, engine: str) -> None:
 
 
 def _fill(queue: Queue, count: int, state: str, at: int) -> None:
-    db: Any = queue.store.connection  # type: ignore[attr-defined]  # not of the protocol
+    db: Any = queue.store.connection
     ended = state == "completed"
     for start in range(0, count, CHUNK):
         first = int(db.one("SELECT coalesce(max(seq), 0) FROM jobs")[0])

@@ -65,7 +65,7 @@ class Grown:
 
     def _ended(self, since: int) -> tuple[int, int, int]:
         """How many, when the first of them began, when the last ended: the end of an index."""
-        db: Any = self.claimer.queue.store.connection  # type: ignore[attr-defined]  # not of the protocol
+        db: Any = self.claimer.queue.store.connection
         row = db.one(
             "SELECT count(*), min(started_at), max(finished_at) FROM jobs "
             "WHERE finished_at IS NOT NULL AND state = 'completed' AND queue = 'default' AND finished_at > ? "

@@ -67,7 +67,7 @@ def examine(home: Home, acknowledged: Collection[str], log: RunLog, *, living: S
 
 
 def _examine_jobs(queue: Queue, acknowledged: Iterable[str], log: RunLog, verdict: Verdict) -> None:
-    db: Any = queue.store.connection  # type: ignore[attr-defined]  # not of the protocol
+    db: Any = queue.store.connection
     jobs = {
         str(id): (int(seq), str(state), int(attempts), int(most))
         for id, seq, state, attempts, most in db.all("SELECT id, seq, state, attempts, max_retries FROM jobs")
@@ -103,7 +103,7 @@ def _examine_job(id: str, state: str, outcomes: Sequence[str], verdict: Verdict)
 
 
 def examine_store(queue: Queue, verdict: Verdict) -> None:
-    db: Any = queue.store.connection  # type: ignore[attr-defined]
+    db: Any = queue.store.connection
     for what, sql in CONTRADICTIONS.items():
         for row in db.all(sql):
             verdict.note("unsound", f"{what}: {row}")

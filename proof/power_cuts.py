@@ -188,7 +188,7 @@ class Era:
 
 
 def _states(queue: Queue) -> dict[str, str]:
-    db = queue.store.connection  # type: ignore[attr-defined]  # not of the protocol
+    db = queue.store.connection
     return {str(id): str(state) for id, state in db.all("SELECT id, state FROM jobs")}
 
 

@@ -134,7 +134,7 @@ def _tell_growth(part: Part, sampler: Sampler) -> None:
 
 def _tell_waits(part: Part, queue: Queue) -> None:
     """From the enqueue to the start of the first attempt; the other parts take the processors meanwhile."""
-    db: Any = queue.store.connection  # type: ignore[attr-defined]
+    db: Any = queue.store.connection
     waits = sorted(
         int(wait)
         for (wait,) in db.all(
@@ -147,7 +147,7 @@ def _tell_waits(part: Part, queue: Queue) -> None:
 
 
 def _count(queue: Queue, sql: str) -> int:
-    db: Any = queue.store.connection  # type: ignore[attr-defined]
+    db: Any = queue.store.connection
     return int(db.all(sql)[0][0])
 
 

@@ -91,7 +91,7 @@ def _room(engine: str, servers: Mapping[str, str]) -> int:
     if engine == SQLITE:
         return max(PROCESSES) * 2
     with fresh_place(engine, servers) as place, place.queue() as queue:
-        db: Any = queue.store.connection  # type: ignore[attr-defined]  # not of the protocol
+        db: Any = queue.store.connection
         return int(db.one(_CONNECTIONS[engine])[0]) - _SPARE
 
 
@@ -114,7 +114,7 @@ def _commands(place: Place, trial: Trial) -> float:
     with place.workers(count=trial.processes, concurrency=trial.slots), place.queue() as queue:
         queue.enqueue_many([f"sleep {trial.seconds:g}"] * trial.jobs)
         queue.wait(filter=None)
-        db: Any = queue.store.connection  # type: ignore[attr-defined]  # not of the protocol
+        db: Any = queue.store.connection
         began, ended = db.one("SELECT min(started_at), max(updated_at) FROM jobs")
         done = queue.stats().counts["completed"]
     assert done == trial.jobs, f"{done} of {trial.jobs} completed"

@@ -242,7 +242,7 @@ def _command(engine: str, servers: Mapping[str, str], exchange: Work, *, jobs: i
         queue.enqueue_many([COMMAND] * jobs)
         queue.wait(filter=None)
         own, children = cpu_seconds(pid) - own, _of_children(pid) - children
-        db: Any = queue.store.connection  # type: ignore[attr-defined]  # not of the protocol
+        db: Any = queue.store.connection
         exchanges = int(db.one("SELECT count(DISTINCT claim) FROM attempts")[0])
     own -= exchanges * exchange.client.fixed + jobs * exchange.client.each
     return max(own, 0.0) / jobs, children / jobs

@@ -53,7 +53,7 @@ class Meter:
     """For the connection of one queue."""
 
     def __init__(self, queue: Queue, engine: str) -> None:
-        db: Any = queue.store.connection  # type: ignore[attr-defined]  # not of the protocol
+        db: Any = queue.store.connection
         self.committing = db  # who has the method that waits for the disk
         self.serving = 0  # nobody: the store is a file
         self._driver: _CountingDriver | None = None

@@ -27,7 +27,7 @@ def judge(scene: Scene, left_over: int) -> Verdict:
     for _ in range(left_over):
         verdict.note("orphans", "a process that outlived `worker stop`")
     with scene.queue() as queue:
-        db: Any = queue.store.connection  # type: ignore[attr-defined]
+        db: Any = queue.store.connection
         ends = {str(id): str(state) for id, state in db.all("SELECT id, state FROM jobs")}
         outcomes = Counter(str(outcome) for (outcome,) in db.all("SELECT outcome FROM attempts"))
     judge_ends(ends, verdict, scene.tally)

@@ -400,7 +400,7 @@ class TestOverlap:
         put(store, schedule(overlap="allow"))
         for hour in range(3):
             fire(store, NOW + hour * HOUR)
-        db = store.connection  # type: ignore[attr-defined]
+        db = store.connection
         query = f"SELECT id FROM jobs WHERE {db.dialect.live_schedule} LIMIT 1"
         explain = "EXPLAIN QUERY PLAN" if db.dialect.name == "sqlite" else "EXPLAIN"
 

@@ -53,7 +53,7 @@ def put(home: Home, *ids: str, command: str = RECORD + "echo done", **fields: ob
 def end_lease(home: Home, pid: int) -> None:
     """As if the worker had not renewed it in time; nobody has to wait for that."""
     with home.queue() as queue:
-        db = queue.store.connection  # type: ignore[attr-defined]
+        db = queue.store.connection
         sql = "UPDATE workers SET lease_until = 1 WHERE pid = ?"
         assert db.write("change", lambda _: db.run(sql, (pid,))) == 1
 
@@ -94,7 +94,7 @@ def check(home: Home, acknowledged: list[str]) -> None:
 
 def check_whole(queue: Queue) -> None:
     """The store agrees with itself; may be asked at any moment."""
-    db = queue.store.connection  # type: ignore[attr-defined]
+    db = queue.store.connection
     found = {what: rows for what, sql in CONTRADICTIONS.items() if (rows := db.all(sql))}
     assert not found
     if not queue.store.location.shared:
@@ -103,7 +103,7 @@ def check_whole(queue: Queue) -> None:
 
 def _check_counts(queue: Queue) -> None:
     """What `status` says is what the rows say; only while nobody is at work."""
-    db = queue.store.connection  # type: ignore[attr-defined]
+    db = queue.store.connection
     rows = Counter(state for (state,) in db.all("SELECT state FROM jobs"))
     assert Counter(queue.stats().counts) == rows
 

@@ -22,12 +22,12 @@ TIDY = (
 def test_a_recount_that_dies_may_be_repeated(home: Home, point: str) -> None:
     put(home, "a", "b")
     with home.queue() as queue:
-        db = queue.store.connection  # type: ignore[attr-defined]
+        db = queue.store.connection
         db.write("change", lambda _: db.run("UPDATE jobs SET state = 'blocked', held = 1 WHERE id = 'a'"))
     assert home.q("doctor", "--recount", env=armed(home, point)).returncode == -9
     assert "the counts are right: 2 jobs" in home.q("doctor", "--recount").stdout
     with home.queue() as queue:
-        assert totals(queue.store.connection) == {"default": {"blocked": 1, "pending": 1}}  # type: ignore[attr-defined]
+        assert totals(queue.store.connection) == {"default": {"blocked": 1, "pending": 1}}
 
 
 @pytest.mark.parametrize("point", ["tidy.before_commit", "tidy.committed"])
@@ -43,6 +43,6 @@ def test_a_tidying_that_dies_loses_no_count(home: Home, point: str) -> None:
     assert subprocess.run(words, env=env, timeout=60, check=False).returncode == -9
     assert subprocess.run(words, env=home.env, timeout=60, check=False).returncode == 0
     with home.queue() as queue:
-        db = queue.store.connection  # type: ignore[attr-defined]
+        db = queue.store.connection
         assert totals(db) == {"default": {"cancelled": 1}}
         assert db.all("SELECT DISTINCT queue FROM tallies WHERE minute = 0") == [("default",)]

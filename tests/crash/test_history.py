@@ -42,7 +42,7 @@ def told(home: Home) -> tuple[object, ...]:
 
 def left(home: Home) -> int:
     with home.queue() as queue:
-        db = queue.store.connection  # type: ignore[attr-defined]
+        db = queue.store.connection
         (row,) = db.all("SELECT count(*) FROM tallies WHERE minute > 0")
         return int(str(row[0]))
 

@@ -29,6 +29,6 @@ def check_counts(location: Location) -> None:
 
 
 def check_counts_of(store: Store) -> None:
-    db = store.connection  # type: ignore[attr-defined]  # not of the protocol
+    db = store.connection
     assert list(wrong(db)) == [], "counts of jobs that are not those of the rows"
     assert all(jobs > 0 for counts in totals(db).values() for jobs in counts.values()), "a count below zero"

@@ -42,7 +42,7 @@ def freeze(pid: int, queue: Queue) -> None:
 
 def _is_free(queue: Queue) -> bool:
     """Whether nobody is in the middle of a transaction that others would have to wait for."""
-    db = queue.store.connection  # type: ignore[attr-defined]
+    db = queue.store.connection
     # A worker locks its own row in each exchange, and its jobs when it stores a result.
     everything = (
         "SELECT id FROM workers",

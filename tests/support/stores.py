@@ -109,7 +109,7 @@ class ServerEngine(SqliteEngine):
             self.spare.append(self._own)
 
     def _empty(self) -> None:
-        db = self._own.connection  # type: ignore[attr-defined]  # not of the protocol
+        db = self._own.connection
         ((*found,),) = db.all(f"SELECT {', '.join(f'EXISTS (SELECT 1 FROM {table})' for table in TABLES)}")
         for table, used in zip(TABLES, found, strict=True):
             if used:
