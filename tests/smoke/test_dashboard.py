@@ -83,9 +83,9 @@ def test_changes_of_others_arrive_in_the_stream(
 
 
 def test_nobody_reads_or_writes_without_a_token(server: Server) -> None:
-    stranger = server.client(token=None, base_url=server.api)
-    assert stranger.get("/jobs").status_code == 401
-    assert stranger.post("/jobs", json={"command": "true"}).status_code == 401
+    anonymous = server.client(token=None, base_url=server.api)
+    assert anonymous.get("/jobs").status_code == 401
+    assert anonymous.post("/jobs", json={"command": "true"}).status_code == 401
     page = server.client(token=None).get("/")
     assert (page.status_code, page.headers["content-type"].split(";")[0]) == (200, "text/html")
 

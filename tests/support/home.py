@@ -171,9 +171,9 @@ class Home:
 
 def path_with_queuectl(directory: Path, *options: str) -> str:
     """The PATH, but `queuectl` is found in bin/ of this directory; `options` are the interpreter's."""
-    shim = directory / "bin" / "queuectl"
-    shim.parent.mkdir()
+    script = directory / "bin" / "queuectl"
+    script.parent.mkdir()
     words = " ".join((f'"{sys.executable}"', *options, "-P", "-m", "queuectl"))
-    shim.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
-    shim.chmod(0o755)
-    return f"{shim.parent}{os.pathsep}{os.environ['PATH']}"
+    script.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+    script.chmod(0o755)
+    return f"{script.parent}{os.pathsep}{os.environ['PATH']}"

@@ -200,14 +200,14 @@ def test_two_origins_are_one_too_many(dashboard: Server, browser: httpx.Client) 
 
 
 def test_headers_of_protection_are_on_everything(dashboard: Server) -> None:
-    client, stranger = dashboard.client(), dashboard.client(None)
+    client, anonymous = dashboard.client(), dashboard.client(None)
     answers = {
         "page": client.get("/"),
-        "static": stranger.get("/static/app.js"),
-        "no file": stranger.get("/static/nosuch"),
+        "static": anonymous.get("/static/app.js"),
+        "no file": anonymous.get("/static/nosuch"),
         "json": client.get(JOBS),
         "metrics": client.get("/metrics"),
-        "401": stranger.get(JOBS),
+        "401": anonymous.get(JOBS),
         "404": client.get(f"{JOBS}/nosuch"),
         "405": client.put(JOBS, json={}),
         "415": client.post(JOBS, content="x"),
