@@ -136,14 +136,14 @@ class Live:
         """False: nobody is left."""
         try:
             with open_queue(self._url, create=False) as queue:
-                look = _Look(self, queue)
+                look = Look(self, queue)
                 while not self._ended.wait(pause):
                     with self._lock:
                         if not self._pages:
                             self._thread = None
                             return False
                         pages = list(self._pages)
-                    look.once(pages)
+                    look.once(pages, time.monotonic())
                     pause = _LOOK_EVERY
         except QueuectlError as error:
             self._tell_trouble(error.code, error.message)
@@ -164,7 +164,7 @@ class Live:
                 page.put("trouble", {"code": code, "detail": detail})
 
 
-class _Look:
+class Look:
     """What was seen at the last look."""
 
     def __init__(self, live: Live, queue: Queue) -> None:
@@ -176,19 +176,23 @@ class _Look:
         self._foreseen: dict[str | None, tuple[float, dict[str, object]]] = {}
         self._stale = True  # something was written since they were counted
         self._knows = not queue.store.location.shared
-        self._noticed: float | None = None  # when something was written
+        self._written = False  # and the pages have not been told yet
+        self._noticed: float | None = None  # when they were told last
 
-    def once(self, pages: list[Page]) -> None:
-        now = time.monotonic()
+    def once(self, pages: list[Page], now: float) -> None:
+        """Look at the store, and tell the pages what is new. `now` is the monotonic clock."""
         self._queue.store.check_identity()
         seen = self._queue.store.changed()
-        written = seen != self._seen
-        self._seen = seen
-        self._stale = self._stale or written
+        if seen != self._seen:
+            self._seen = seen
+            # Kept until the pages are told: the numbers that show what was written may be counted only at a
+            # later look, when nothing more has been written.
+            self._written = self._stale = True
         before = self._stats
         self._send_stats(pages, now)
-        if written and (self._knows or self._noticed is None or self._is_due(before, now)):
+        if self._written and (self._knows or self._noticed is None or self._is_due(before, now)):
             self._noticed = now
+            self._written = False
             self._live.version += 1
         version = self._live.version
         for page in pages:
