@@ -125,7 +125,7 @@ bool given_back = GIVEN_BACK;
 
 /* What a verdict does to the job. Called where the fence has let it through.
  * @ src/queuectl/core/lifecycle.py: decide
- * @ src/queuectl/store/results.py: Results._finish */
+ * @ src/queuectl/store/results.py: Results.finish */
 inline store_verdict(token, verdict) {
   assert(job == PROCESSING);      /* terminal states are never left */
   assert(claim == token);         /* the token is the current one */

@@ -7,10 +7,12 @@ import select
 import subprocess
 import sys
 import time
+from itertools import count
 from pathlib import Path
 
 from tests.seeds.conftest import Queuectl, wait_for_state
 
+from queuectl.core.job import Job
 from queuectl.queue import Queue
 from queuectl.testing import wait_until
 
@@ -105,17 +107,22 @@ def test_max_retries_holds_for_new_jobs(queuectl: Queuectl, queue: Queue) -> Non
 
 
 def test_a_job_timeout_reaches_running_workers(queuectl: Queuectl, queue: Queue) -> None:
+    """A moment later: a job that starts before keeps the timeout that it started with."""
     queuectl("config", "set", "max-retries", "0")
     queuectl.start()
+    numbers = count()
+
+    def half_a_second() -> Job:
+        id = f"job{next(numbers)}"
+        queuectl("enqueue", "--id", id, "sleep 0.5")
+        return wait_for_state(queue, id, "completed", "dead")
 
     queuectl("config", "set", "job-timeout", "0.2")
-    queuectl("enqueue", "--id", "slow", "sleep 600")
-    job = wait_for_state(queue, "slow", "dead")
-    assert "timed out after 0.2 s" in (job.last_error or "")
-    queuectl("config", "unset", "job-timeout")
+    wait_until(lambda: half_a_second().state == "dead", what="the timeout to be known")
+    assert "timed out after 0.2 s" in (half_a_second().last_error or "")
 
-    queuectl("enqueue", "--id", "free", "sleep 0.5")
-    assert queuectl("wait", "free") == "✓ 1 job completed\n"
+    queuectl("config", "unset", "job-timeout")
+    wait_until(lambda: half_a_second().state == "completed", what="the timeout to be forgotten")
 
 
 # --- the terminal -------------------------------------------------------------------------------------
