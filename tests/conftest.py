@@ -2,20 +2,15 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-from tests.support.counts import check_counts
-from tests.support.home import Home
 
 pytest_plugins = ["tests.support.fixtures"]
 
 FAST_FOLDERS = ("unit", "conformance", "cli")
 SLOWER = {"server", "process", "long", "proof"}  # marks
-STARTS_PROCESSES = {"cli_process", "terminal", "start", "home"}  # fixtures
+STARTS_PROCESSES = {"cli_process", "terminal", "start", "home", "unchecked_home"}  # fixtures
 
 
 def pytest_configure() -> None:
@@ -55,18 +50,3 @@ def _is_fast(item: pytest.Item) -> bool:
         and not SLOWER.intersection(mark.name for mark in item.iter_markers())
         and not STARTS_PROCESSES & fixtures
     )
-
-
-@pytest.fixture
-def store_url() -> str | None:
-    """Where a test's queue is: in the file of its home. Suites that run on every engine override this."""
-    return None
-
-
-@pytest.fixture
-def home(tmp_path: Path, store_url: str | None) -> Iterator[Home]:
-    """A private installation; everything it started is gone afterwards."""
-    it = Home(tmp_path / "home", url=store_url)
-    yield it
-    it.close()
-    check_counts(it.location)

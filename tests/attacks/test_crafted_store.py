@@ -32,11 +32,11 @@ EVERY_COMMAND = [
 
 
 @pytest.fixture
-def furnished(unchecked: Home) -> Home:
-    with unchecked.queue() as queue:
+def furnished(unchecked_home: Home) -> Home:
+    with unchecked_home.queue() as queue:
         furnish(queue)
         queue.store.forget(queue.store.workers()[0].id)
-    return unchecked
+    return unchecked_home
 
 
 @contextmanager
@@ -116,20 +116,20 @@ DAMAGE: dict[str, object] = {
 }
 
 
-def test_damaged_fields_of_one_job_do_no_harm_to_others(unchecked: Home) -> None:
+def test_damaged_fields_of_one_job_do_no_harm_to_others(unchecked_home: Home) -> None:
     """Such a job used to take its worker along, and every one that came after it."""
-    with unchecked.queue() as queue:
+    with unchecked_home.queue() as queue:
         for column in DAMAGE:
             queue.enqueue("true", id=column, max_retries=0, priority=1)
         queue.enqueue("echo fine", id="good")
-    with raw(unchecked) as db:
+    with raw(unchecked_home) as db:
         for column, value in DAMAGE.items():
             db.execute(f"UPDATE jobs SET {column} = ? WHERE id = ?", (value, column))
-    worker = unchecked.foreground()
-    unchecked.wait_for("good", "completed", timeout=60)
+    worker = unchecked_home.foreground()
+    unchecked_home.wait_for("good", "completed", timeout=60)
     for column in ("argv", "env", "rules", "cwd"):
-        unchecked.wait_for(column, "dead", timeout=60)
-        with unchecked.queue() as queue:
+        unchecked_home.wait_for(column, "dead", timeout=60)
+        with unchecked_home.queue() as queue:
             assert "damaged" in str(queue.get(column).last_error)
     assert worker.poll() is None
     views = [
@@ -140,7 +140,7 @@ def test_damaged_fields_of_one_job_do_no_harm_to_others(unchecked: Home) -> None
         ["status"],
         ["dlq", "list"],
     ]
-    for words, (code, said) in zip(views, on_a_terminal(unchecked, views), strict=True):
+    for words, (code, said) in zip(views, on_a_terminal(unchecked_home, views), strict=True):
         assert code == 0, (words, said[-500:])
         assert not BROKEN.search(said), (words, said[-500:])
 
@@ -156,19 +156,19 @@ HOSTILE_LINES = [
 ]
 
 
-def test_a_hostile_export_is_refused_as_a_whole(unchecked: Home) -> None:
-    unchecked.ok("init")
-    unchecked.ok("export", "good.jsonl")
-    head, *rest = (unchecked.work / "good.jsonl").read_text().splitlines()
+def test_a_hostile_export_is_refused_as_a_whole(unchecked_home: Home) -> None:
+    unchecked_home.ok("init")
+    unchecked_home.ok("export", "good.jsonl")
+    head, *rest = (unchecked_home.work / "good.jsonl").read_text().splitlines()
     commands = []
     for number, line in enumerate(HOSTILE_LINES):
-        (unchecked.work / f"{number}.jsonl").write_text("\n".join([head, line, *rest]) + "\n")
+        (unchecked_home.work / f"{number}.jsonl").write_text("\n".join([head, line, *rest]) + "\n")
         commands.append(["import", "--edited", "--db", f"{number}.db", f"{number}.jsonl"])
-    before = sorted(unchecked.work.iterdir())
-    for words, (code, said) in zip(commands, on_a_terminal(unchecked, commands), strict=True):
+    before = sorted(unchecked_home.work.iterdir())
+    for words, (code, said) in zip(commands, on_a_terminal(unchecked_home, commands), strict=True):
         assert code == 2, (words, said)
         assert not BROKEN.search(said), (words, said)
-    assert sorted(unchecked.work.iterdir()) == before  # no store, and nothing that a line wanted
+    assert sorted(unchecked_home.work.iterdir()) == before  # no store, and nothing that a line wanted
 
 
 def test_nothing_is_ever_unpickled_or_evaluated() -> None:
@@ -184,9 +184,9 @@ def test_nothing_is_ever_unpickled_or_evaluated() -> None:
                 assert node.func.id not in ("eval", "exec", "compile"), (path, node.lineno)
 
 
-def test_every_table_of_ours_is_looked_at(unchecked: Home) -> None:
-    unchecked.ok("init")
-    with raw(unchecked) as db:
+def test_every_table_of_ours_is_looked_at(unchecked_home: Home) -> None:
+    unchecked_home.ok("init")
+    with raw(unchecked_home) as db:
         assert set(tables(db)) == set(OUR_TABLES)
 
 

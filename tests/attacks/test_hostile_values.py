@@ -39,7 +39,7 @@ def test_ids_and_names_in_the_environment_of_a_job_are_data(home: Home) -> None:
     assert not (home.work / "pwned").exists()
 
 
-def test_two_hyphens_end_the_options(unchecked: Home) -> None:
+def test_two_hyphens_end_the_options(unchecked_home: Home) -> None:
     commands = [
         ["enqueue", "--json", "--", "echo", "--all", "-rf", "--yes"],
         ["rm", "--", "--all"],
@@ -49,9 +49,9 @@ def test_two_hyphens_end_the_options(unchecked: Home) -> None:
         ["enqueue", "--id=--all", "true"],
         ["enqueue", "--queue=-x", "true"],
     ]
-    found = on_a_terminal(unchecked, commands)
+    found = on_a_terminal(unchecked_home, commands)
     assert [code for code, _ in found] == [0, 1, 1, 1, 1, 2, 2], found
-    with unchecked.queue() as queue:
+    with unchecked_home.queue() as queue:
         assert [job.argv for job in queue.list()] == [json.dumps(["echo", "--all", "-rf", "--yes"])]
 
 
@@ -83,17 +83,17 @@ OPTIONS = [
 ]
 
 
-def test_numbers_out_of_range_are_refused_in_one_line(unchecked: Home) -> None:
+def test_numbers_out_of_range_are_refused_in_one_line(unchecked_home: Home) -> None:
     commands = [["enqueue", f"{option}={number}", "true"] for option in OPTIONS for number in NUMBERS]
     commands += [["list", f"{option}={number}"] for option in ("--limit", "--offset") for number in NUMBERS]
     commands += [["worker", "start", f"--count={number}"] for number in (*NUMBERS, "1000000", "0", "-1")]
     commands += [
         ["worker", "start", f"--concurrency={number}"] for number in (*NUMBERS, "1000000", "0", "-1")
     ]
-    for words, (code, said) in zip(commands, on_a_terminal(unchecked, commands), strict=True):
+    for words, (code, said) in zip(commands, on_a_terminal(unchecked_home, commands), strict=True):
         assert b"internal error" not in said, (words, said)
         assert code == 2, (words, code, said)
-    with unchecked.queue() as queue:
+    with unchecked_home.queue() as queue:
         assert queue.store.count(JobFilter()) == 0
 
 

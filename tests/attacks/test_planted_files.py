@@ -143,13 +143,13 @@ def test_a_pipe_in_place_of_a_log_keeps_nobody_waiting(tmp_path: Path) -> None:
         list(LogReader(str(tmp_path), name).read())
 
 
-def test_the_log_of_workers_is_written_through_no_link(unchecked: Home, tmp_path: Path) -> None:
-    unchecked.ok("init")
+def test_the_log_of_workers_is_written_through_no_link(unchecked_home: Home, tmp_path: Path) -> None:
+    unchecked_home.ok("init")
     precious = tmp_path / "precious"
     precious.write_text("precious")
-    (unchecked.path / "logs").mkdir(mode=0o700)
-    os.symlink(precious, unchecked.path / "logs" / "workers.log")
-    assert unchecked.q("worker", "start").returncode != 0
+    (unchecked_home.path / "logs").mkdir(mode=0o700)
+    os.symlink(precious, unchecked_home.path / "logs" / "workers.log")
+    assert unchecked_home.q("worker", "start").returncode != 0
     assert precious.read_text() == "precious"
 
 

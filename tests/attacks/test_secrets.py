@@ -84,14 +84,14 @@ def lines(home: Home) -> list[bytes]:
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "mysql"])
-def test_a_password_is_told_by_no_command(unchecked: Home, scheme: str) -> None:
+def test_a_password_is_told_by_no_command(unchecked_home: Home, scheme: str) -> None:
     url = f"{scheme}://me:{CANARY}@127.0.0.1:1/db?connect_timeout=1"
     words = [["doctor"], ["doctor", "--json"], ["--debug", "list"]]
     commands = [["--db", url, *each] for each in words]
-    for command, (code, said) in zip(commands, on_a_terminal(unchecked, commands), strict=True):
+    for command, (code, said) in zip(commands, on_a_terminal(unchecked_home, commands), strict=True):
         assert code != 0, command
         assert CANARY.encode() not in said, (command, said)
-    assert [path for path, data in contents(unchecked.path).items() if CANARY.encode() in data] == []
+    assert [path for path, data in contents(unchecked_home.path).items() if CANARY.encode() in data] == []
 
 
 def test_no_line_of_the_log_can_be_forged(home: Home) -> None:

@@ -17,8 +17,8 @@ STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u20
 
 
 @pytest.fixture
-def poisoned(unchecked: Home) -> Home:
-    home = unchecked
+def poisoned(unchecked_home: Home) -> Home:
+    home = unchecked_home
     with home.queue() as queue:
         furnish(queue)
     home.ok("schedule", "add", "nightly", "0 3 * * *", "--", "true")

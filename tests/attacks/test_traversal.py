@@ -35,31 +35,31 @@ def test_there_are_enough_of_them() -> None:
     assert len(set(PAYLOADS)) >= 60
 
 
-def test_none_can_be_typed_as_an_id(unchecked: Home, tmp_path: Path) -> None:
-    unchecked.ok("init")
+def test_none_can_be_typed_as_an_id(unchecked_home: Home, tmp_path: Path) -> None:
+    unchecked_home.ok("init")
     before = everything(tmp_path)
     refused = [["enqueue", f"--id={payload}", "true"] for payload in PAYLOADS]
     verbs = ("show", "logs", "rm", "cancel")
     typed = [payload for payload in PAYLOADS if payload != "-"]  # which is stdin
     unknown = [[verb, "--", payload] for payload in typed for verb in verbs]
-    for words, (code, said) in zip(refused, on_a_terminal(unchecked, refused), strict=True):
+    for words, (code, said) in zip(refused, on_a_terminal(unchecked_home, refused), strict=True):
         assert (code, b"is not allowed" in said) == (2, True), (words, said)
-    for words, (code, said) in zip(unknown, on_a_terminal(unchecked, unknown), strict=True):
+    for words, (code, said) in zip(unknown, on_a_terminal(unchecked_home, unknown), strict=True):
         assert code in (1, 2), (words, code, said)
         assert b"root:" not in said, (words, said)
-    assert unchecked.ok("list", "--quiet") == ""
+    assert unchecked_home.ok("list", "--quiet") == ""
     assert {
         path for path in everything(tmp_path) - before if "-wal" not in path and "-shm" not in path
     } == set()
 
 
 @pytest.mark.parametrize("field", ["queue", "group"])
-def test_names_of_other_things_make_no_path_either(unchecked: Home, tmp_path: Path, field: str) -> None:
+def test_names_of_other_things_make_no_path_either(unchecked_home: Home, tmp_path: Path, field: str) -> None:
     """Some of these may be called so; then it is a name and nothing else."""
     commands = [["enqueue", f"--{field}={payload}", "true"] for payload in PAYLOADS]
-    unchecked.ok("init")
+    unchecked_home.ok("init")
     before = everything(tmp_path)
-    for words, (code, said) in zip(commands, on_a_terminal(unchecked, commands), strict=True):
+    for words, (code, said) in zip(commands, on_a_terminal(unchecked_home, commands), strict=True):
         assert code in (0, 2), (words, said)
     made = {path for path in everything(tmp_path) - before if not path.endswith(("-wal", "-shm"))}
     assert made == set()
@@ -96,20 +96,20 @@ class TestFoundInTheStore:
         "shape", ["../victim.log", "00/../../victim.log", "{absolute}", "../logs/../victim.log"]
     )
     def test_a_log_elsewhere_is_neither_shown_nor_deleted(
-        self, unchecked: Home, victim: Path, shape: str
+        self, unchecked_home: Home, victim: Path, shape: str
     ) -> None:
-        with unchecked.queue() as queue:
+        with unchecked_home.queue() as queue:
             fake_worker = FakeWorker(queue)
             queue.enqueue("true", id="a")
             job = fake_worker.claim("a")
             fake_worker.end(job, SUCCEEDED, log=log_name(job.seq, job.runs), output_bytes=90)
-            (unchecked.path / "logs" / "00").mkdir(parents=True)
+            (unchecked_home.path / "logs" / "00").mkdir(parents=True)
             fake_worker.leave()
-        with closing(sqlite3.connect(unchecked.path / "queue.db")) as db:
+        with closing(sqlite3.connect(unchecked_home.path / "queue.db")) as db:
             db.execute("UPDATE attempts SET log = ?", (shape.format(absolute=victim),))
             db.commit()
 
-        shown = on_a_terminal(unchecked, [["logs", "a"], ["show", "a"], ["rm", "a"]])
+        shown = on_a_terminal(unchecked_home, [["logs", "a"], ["show", "a"], ["rm", "a"]])
 
         assert all(b"canary" not in said for _, said in shown)
         assert [code for code, _ in shown] == [0, 0, 0]
@@ -123,10 +123,10 @@ class TestFoundInTheStore:
 
     @pytest.mark.parametrize("id", ["../victim", "../../home/victim", "{absolute}", "x" * 3_000, "a\0b", ""])
     def test_a_worker_of_such_a_name_is_buried_and_nothing_else(
-        self, unchecked: Home, tmp_path: Path, id: str
+        self, unchecked_home: Home, tmp_path: Path, id: str
     ) -> None:
         bait = [tmp_path / "home" / f"victim{suffix}" for suffix in (".bell", ".ledger")]
-        with unchecked.queue() as queue:
+        with unchecked_home.queue() as queue:
             fake_worker = FakeWorker(queue)
             queue.enqueue("true", id="a")
             fake_worker.claim("a")
@@ -134,7 +134,7 @@ class TestFoundInTheStore:
                 path.write_text("precious")
             (tmp_path / "home" / "run").mkdir(mode=0o700, exist_ok=True)
             name = id.format(absolute=tmp_path / "home" / "victim")
-            with closing(sqlite3.connect(unchecked.path / "queue.db")) as db:
+            with closing(sqlite3.connect(unchecked_home.path / "queue.db")) as db:
                 db.execute("UPDATE workers SET id = ?, state = 'dead'", (name,))
                 db.execute("UPDATE jobs SET worker_id = ?", (name,))
                 db.commit()

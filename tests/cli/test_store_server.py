@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.support.cli import Cli, assert_store_error
-from tests.support.engines import SERVERS, engines, fresh_store
+from tests.support.engines import SERVERS, on_engines
 from tests.support.servers.urls import engine_of, split_schema
 from tests.support.sql import ask, tables
 
+pytestmark = on_engines(*SERVERS)
 SCHEMES = {"postgres": "postgresql", "mysql": "mysql"}
-
-
-@pytest.fixture(params=engines(*SERVERS))
-def store_url(request: pytest.FixtureRequest) -> Iterator[str | None]:
-    """On servers only: these tests are about them."""
-    with fresh_store(request.param) as url:
-        yield url
 
 
 def test_the_tables_of_another_program_are_left_alone(cli: Cli, home_dir: Path, store_url: str) -> None:

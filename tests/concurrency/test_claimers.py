@@ -13,11 +13,13 @@ from tests.concurrency.roles import (
     mortal_claimer,
     now,
 )
-from tests.support.engines import Place
+from tests.support.engines import Place, on_engines
 from tests.support.jobs import new_job
 from tests.support.together import run_together
 
 from queuectl.store.messages import JobFilter
+
+pytestmark = on_engines(long=["mysql"])
 
 
 @pytest.mark.parametrize("count", [600, pytest.param(5_000, marks=pytest.mark.long)])

@@ -6,8 +6,10 @@ import os
 
 import pytest
 from tests.concurrency.roles import EVERYTHING, bulk_enqueuer, creator, enqueuer_of_one
-from tests.support.engines import Place
+from tests.support.engines import Place, on_engines
 from tests.support.together import run_together
+
+pytestmark = on_engines(long=["mysql"])
 
 
 @pytest.mark.parametrize("skip", [False, True])

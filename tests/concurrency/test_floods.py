@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.concurrency.floods import enqueuers_of_one, looked_at
 from tests.concurrency.roles import EVERYTHING
-from tests.support.engines import Place
+from tests.support.engines import Place, on_engines
 from tests.support.jobs import NOW, add, claim, claim_one, described, finish, new_job, register, report
 from tests.support.together import run_together
 
@@ -26,6 +26,7 @@ def put_many(store: Any, prefix: str, count: int, **fields: Any) -> None:
     store.enqueue([[new_job(f"{prefix}{n}", **fields) for n in part] for part in parts], NOW)
 
 
+@on_engines(long=["mysql"])
 @pytest.mark.proof
 def test_fifty_thousand_that_are_due_at_once_do_not_make_a_claim_dearer(place: Place) -> None:
     store: Any = place.open()
@@ -41,6 +42,7 @@ def test_fifty_thousand_that_are_due_at_once_do_not_make_a_claim_dearer(place: P
     store.close()
 
 
+@on_engines(long=["mysql"])
 @pytest.mark.proof
 def test_an_urgent_job_is_next_however_many_wait(place: Place) -> None:
     """And in each class, whoever has waited longest: a trickle of new ones passes nobody of its own class."""
@@ -58,6 +60,7 @@ def test_an_urgent_job_is_next_however_many_wait(place: Place) -> None:
     store.close()
 
 
+@on_engines(long=["mysql"])
 @pytest.mark.proof
 @pytest.mark.parametrize("skip", [False, True])
 def test_of_fifty_that_enqueue_one_id_exactly_one_succeeds(place: Place, skip: bool) -> None:
@@ -69,6 +72,7 @@ def test_of_fifty_that_enqueue_one_id_exactly_one_succeeds(place: Place, skip: b
     store.close()
 
 
+@on_engines(long=["mysql"])
 @pytest.mark.proof
 def test_ten_thousand_wait_for_one_and_ten_thousand_for_each_other(place: Place) -> None:
     store: Any = place.open()
@@ -91,7 +95,6 @@ def test_ten_thousand_wait_for_one_and_ten_thousand_for_each_other(place: Place)
 edges = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=10, unique=True)
 
 
-@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_any_graph_is_refused_if_and_only_if_it_has_a_circle(place: Place) -> None:
     """What is accepted comes to its end: nobody waits for ever."""
     store: Any = place.open()

@@ -8,10 +8,11 @@ from itertools import pairwise
 import pytest
 from tests.concurrency.limited import keyed_enqueuer, sampler, starter
 from tests.concurrency.roles import now
-from tests.support.engines import Place
+from tests.support.engines import Place, on_engines
 from tests.support.jobs import described, new_job
 from tests.support.together import run_together
 
+pytestmark = on_engines(long=["mysql"])
 WORKERS = 4
 LOOKS = pytest.mark.parametrize("looks", [400, pytest.param(7_000, marks=pytest.mark.long)])
 

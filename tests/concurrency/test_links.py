@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 from tests.concurrency.roles import now
-from tests.support.engines import Place
+from tests.support.engines import Place, on_engines
 from tests.support.jobs import HOST, claim, described, register, report
 from tests.support.together import run_together
 
 from queuectl.core import states
 from queuectl.store.messages import JobFilter
 
+pytestmark = on_engines(long=["mysql"])
 FEW, MANY = 15, 300
 BLOCKED = JobFilter(states=(states.BLOCKED,))
 

@@ -9,12 +9,13 @@ import pytest
 from tests.concurrency.races import Account, actor, rescue_all
 from tests.concurrency.roles import EVERYTHING
 from tests.crash.checker import CONTRADICTIONS
-from tests.support.engines import Place
+from tests.support.engines import Place, on_engines
 from tests.support.together import run_together
 
 from queuectl.core import outcome as kinds
 from queuectl.core import states
 
+pytestmark = on_engines(long=["mysql"])
 PROCESSES = 4
 
 

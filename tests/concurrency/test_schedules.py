@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.concurrency.leaders import leader
 from tests.conformance.test_schedules import job_ids, put, schedule
-from tests.support.engines import Place
+from tests.support.engines import Place, on_engines
 from tests.support.jobs import NOW
 from tests.support.together import run_together
 
+pytestmark = on_engines(long=["mysql"])
 SECONDS = 60
 
 

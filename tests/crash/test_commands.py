@@ -6,8 +6,11 @@ import pytest
 
 from tests.crash.checker import RECORD, check, check_whole, put, runs, settle
 from tests.crash.points import OF_CHANGES, OF_ENQUEUE, OF_SETTINGS, OF_STOPS, armed
+from tests.support.engines import SERVERS, on_engines
 from tests.support.fake_worker import FakeWorker
 from tests.support.home import Home
+
+pytestmark = on_engines(long=SERVERS)
 
 
 def dies(home: Home, point: str, *words: str) -> None:

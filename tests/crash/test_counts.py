@@ -10,8 +10,10 @@ import pytest
 from queuectl.store.tallies import totals
 from tests.crash.checker import put
 from tests.crash.points import armed
+from tests.support.engines import SERVERS, on_engines
 from tests.support.home import Home
 
+pytestmark = on_engines(long=SERVERS)
 TIDY = (
     "import sys; from queuectl.queue import Queue\n"
     "with Queue.open(sys.argv[1]) as queue: queue.store.bookkeeping().tidy()"

@@ -12,9 +12,11 @@ import pytest
 from queuectl.testing import wait_until
 from tests.crash.checker import HANGS_ONCE, RECORD, check, check_whole, end_lease, put, runs, settle
 from tests.crash.points import armed
+from tests.support.engines import SERVERS, on_engines
 from tests.support.home import Home
 from tests.support.processes import is_running, is_stopped
 
+pytestmark = on_engines(long=SERVERS)
 SHORT_LEASE = {"worker-heartbeat-interval": "0.3", "worker-lease": "1.5", "kill-grace": "0.2"}
 
 

@@ -20,8 +20,11 @@ from tests.crash.points import (
     await_fire,
     by_default,
 )
+from tests.support.engines import SERVERS, on_engines
 from tests.support.home import Home
 from tests.support.processes import is_stopped
+
+pytestmark = on_engines(long=SERVERS)
 
 
 @pytest.mark.parametrize("point", by_default("register.committed", of=OF_ARRIVING))

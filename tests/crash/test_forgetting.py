@@ -10,8 +10,10 @@ import pytest
 from queuectl.store.messages import JobFilter
 from queuectl.testing import wait_until
 from tests.crash.points import armed
+from tests.support.engines import SERVERS, on_engines
 from tests.support.home import Home
 
+pytestmark = on_engines(long=SERVERS)
 # What a worker's heart would do, by itself: everything beyond the first byte of output is too much.
 TRIM = (
     "import sys; from queuectl.queue import Queue; from queuectl.upkeep.trimmer import Trimmer\n"

@@ -10,9 +10,10 @@ import pytest
 from queuectl.store.history import DAY, MINUTE, PASSED, SAMPLES
 from queuectl.store.tallies import MINUTE_MS
 from tests.crash.points import armed, await_fire
+from tests.support.engines import SERVERS, on_engines
 from tests.support.home import Home
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, on_engines(long=SERVERS)]
 
 # The store's part alone, as a worker's heart would call it at that time.
 DO = (

@@ -8,7 +8,10 @@ from queuectl.core import states
 from queuectl.testing import wait_until
 from tests.crash.checker import check, put, settle
 from tests.crash.points import BESIDE_THEM, BETWEEN_CLAIM_AND_FINISH, armed, await_fire, by_default
+from tests.support.engines import SERVERS, on_engines
 from tests.support.home import Home
+
+pytestmark = on_engines(long=SERVERS)
 
 
 def put_graph(home: Home) -> list[str]:

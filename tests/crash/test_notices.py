@@ -6,8 +6,10 @@ import pytest
 
 from tests.crash.checker import RECORD, check, put, runs, settle
 from tests.crash.points import armed, await_fire
+from tests.support.engines import SERVERS, on_engines
 from tests.support.home import Home
 
+pytestmark = on_engines(long=SERVERS)
 IDS = [f"job{n}" for n in range(4)]
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.crash.points import armed
+from tests.support.engines import SERVERS, on_engines
 from tests.support.home import Home
+
+pytestmark = on_engines(long=SERVERS)
 
 
 @pytest.mark.parametrize("point", ["queue.before_commit", "queue.committed"])

@@ -8,8 +8,10 @@ from queuectl.testing import wait_until
 from tests.conformance.test_schedules import put, schedule
 from tests.crash.checker import check_whole, settle
 from tests.crash.points import armed, await_fire
+from tests.support.engines import SERVERS, on_engines
 from tests.support.home import Home
 
+pytestmark = on_engines(long=SERVERS)
 OF_SCHEDULES = ["schedule.before_commit", "schedule.committed"]
 
 

@@ -12,23 +12,19 @@ import pytest
 from queuectl.testing import wait_until
 from tests.crash.checker import end_lease
 from tests.crash.points import armed
-from tests.support.engines import SERVERS, engines, fresh_store
+from tests.support.engines import SERVERS, on_engines
 from tests.support.home import Home
 
-pytestmark = pytest.mark.skipif(
-    os.environ.get("QUEUECTL_PORTABLE") == "1", reason="only on Linux is a process known by when it began"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        os.environ.get("QUEUECTL_PORTABLE") == "1", reason="only on Linux is a process known by when it began"
+    ),
+    on_engines(*SERVERS, long=["mysql"]),  # a file belongs to one machine
+]
 
 ELSEWHERE = {"QUEUECTL_BOOT_ID": "another-machine"}
 # The first run never ends by itself; the second, on the other machine, does.
 LINGERS = 'echo $$ >> pids; test "$QUEUECTL_ATTEMPT" -gt 1 || exec sleep 300'
-
-
-@pytest.fixture(params=engines(*SERVERS, long=["mysql"]))
-def store_url(request: pytest.FixtureRequest) -> Iterator[str | None]:
-    """A file belongs to one machine."""
-    with fresh_store(request.param) as url:
-        yield url
 
 
 @pytest.fixture

@@ -6,11 +6,12 @@ import errno
 from pathlib import Path
 
 import pytest
-from tests.support.engines import Place
+from tests.support.engines import SERVERS, Place, on_engines
 from tests.support.home import Home
 
 from queuectl.testing import wait_until
 
+pytestmark = on_engines(*SERVERS, long=["mysql"])
 LINES = [r"a\0b", r"\377\376", r"\360\237\230\200", r"\355\240\200", 'ab\\\\"c']  # as printf writes them
 
 

@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.engines import SERVERS, on_engines
 from tests.support.home import Home
 
+pytestmark = on_engines(*SERVERS, long=["mysql"])
 RUN = (
     "import sys; sys.modules[{driver!r}] = None; "
     "from queuectl.cli.main import main; sys.exit(main(['status']))"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import select
 from pathlib import Path
 
-from tests.support.engines import Place
+from tests.support.engines import SERVERS, Place, on_engines
 from tests.support.home import Home
 from tests.support.jobs import NOW
 
 from queuectl import doorbell
 from queuectl.testing import wait_until
+
+pytestmark = on_engines(*SERVERS, long=["mysql"])
 
 
 def test_a_hint_reaches_who_listens(store_url: str, tmp_path: Path) -> None:

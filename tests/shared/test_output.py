@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.engines import SERVERS, on_engines
 from tests.support.home import Home
 
+pytestmark = on_engines(*SERVERS, long=["mysql"])
 LINES = 5_000  # more than is kept in the store
 
 

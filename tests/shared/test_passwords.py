@@ -6,10 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.support.engines import SERVERS, on_engines
 from tests.support.home import Home
 
 from queuectl.address import Address
 
+pytestmark = on_engines(*SERVERS, long=["mysql"])
 SECRET = "s3cr%3At-Passw0rd"
 PLAIN = "s3cr:t-Passw0rd"
 

@@ -16,7 +16,7 @@ from queuectl.paths import Location
 from queuectl.store.open import open_store
 
 if TYPE_CHECKING:
-    from _pytest.mark.structures import ParameterSet
+    from _pytest.mark.structures import MarkDecorator, ParameterSet
 
     from queuectl.store.api import Store
 
@@ -41,6 +41,13 @@ def engines(*names: str, long: Collection[str] = ()) -> list[ParameterSet]:
         )
         for name in names or ENGINES
     ]
+
+
+def on_engines(*names: str, long: Collection[str] = ()) -> MarkDecorator:
+    """A mark for tests whose store (the fixture `store_url`) is on each of these engines, all by default."""
+    import pytest
+
+    return pytest.mark.parametrize("store_url", engines(*names, long=long), indirect=True)
 
 
 def engine_pairs() -> list[ParameterSet]:

@@ -10,10 +10,45 @@ import pytest
 
 from queuectl.queue import Queue
 from tests.support.cli import Cli, CliProcess, Terminal
+from tests.support.counts import check_counts
+from tests.support.engines import Place, fresh_store
 from tests.support.fake_worker import FakeWorker
+from tests.support.home import Home
 
 _COLOURS = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE")
 _KEPT = ("QUEUECTL_PORTABLE", "QUEUECTL_TEST_")
+
+
+@pytest.fixture
+def store_url(request: pytest.FixtureRequest) -> Iterator[str | None]:
+    """Where a test's queue is: in the file of its home, or where the mark `on_engines` wants it."""
+    with fresh_store(getattr(request, "param", "sqlite")) as url:
+        yield url
+
+
+@pytest.fixture
+def place(tmp_path: Path, store_url: str | None) -> Iterator[Place]:
+    """A fresh place for a store, which processes of the test share."""
+    place = Place(str(tmp_path / "new" / "home"), store_url)
+    yield place
+    check_counts(place.location())
+
+
+@pytest.fixture
+def home(tmp_path: Path, store_url: str | None) -> Iterator[Home]:
+    """A private installation; everything it started is gone afterwards."""
+    it = Home(tmp_path / "home", url=store_url)
+    yield it
+    it.close()
+    check_counts(it.location)
+
+
+@pytest.fixture
+def unchecked_home(tmp_path: Path, store_url: str | None) -> Iterator[Home]:
+    """One whose store may be in any condition at the end."""
+    it = Home(tmp_path / "home", url=store_url)
+    yield it
+    it.close()
 
 
 @pytest.fixture

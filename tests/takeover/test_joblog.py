@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from tests.support.cli import Cli
-from tests.takeover.conftest import DATA
 
 from queuectl.queue import Queue
 
 pytestmark = pytest.mark.usefixtures("work_dir")
+DATA = Path(__file__).parent / "data"
 LOG = str(DATA / "parallel.log")
 HEAD = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n"
 

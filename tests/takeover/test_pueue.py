@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from tests.support.cli import Cli
-from tests.takeover.conftest import DATA
 
 from queuectl import queues
 from queuectl.queue import Queue
 
 pytestmark = pytest.mark.usefixtures("work_dir")
+DATA = Path(__file__).parent / "data"
 VERSIONS = [str(DATA / "pueue-3.json"), str(DATA / "pueue-4.json")]
 
 

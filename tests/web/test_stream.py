@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,28 +15,16 @@ import pytest
 
 from queuectl.testing import wait_until
 from tests.support.dashboard import Server
-from tests.support.engines import SERVERS, engines, fresh_store
+from tests.support.engines import SERVERS, engines, fresh_store, on_engines
 from tests.support.fake_worker import FakeWorker, learned
 from tests.support.home import Home
 from tests.support.http import ok, problem
 from tests.support.proxy import Proxy
 from tests.web.events import Events
 
-every_engine = pytest.mark.parametrize("store_engine", engines(long=SERVERS))
+every_engine = on_engines(long=SERVERS)  # servers tell of changes in ways of their own
 
 SLOW = "i=0; while [ $i -lt 40 ]; do echo out-$i-äöü€😀; echo err-$i >&2; i=$((i+1)); sleep 0.05; done"
-
-
-@pytest.fixture
-def store_engine() -> str:
-    """Overridden by `every_engine`: servers tell of changes in ways of their own."""
-    return "sqlite"
-
-
-@pytest.fixture
-def store_url(store_engine: str) -> Iterator[str | None]:
-    with fresh_store(store_engine) as url:
-        yield url
 
 
 @pytest.fixture
