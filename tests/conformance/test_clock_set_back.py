@@ -28,11 +28,6 @@ TWO_DAYS = 2 * 86_400
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
 def told() -> Iterator[list[str]]:
     """What went to the log about it."""
     lines: list[str] = []

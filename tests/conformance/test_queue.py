@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
 def queue(engine: Engine, clock: FakeClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Queue:
     monkeypatch.setenv("QUEUECTL_HOME", str(tmp_path))  # no settings of whoever runs the tests
     queue = Queue(engine.open(), Settings(), clock)

@@ -10,6 +10,7 @@ from tests.metrics.scrapes import Pool, Scrape, assert_never_fell
 from tests.support.jobs import NOW, add, claim_one, finish_with, job_in, put, register
 
 from queuectl import __version__, queues
+from queuectl.config.settings import Settings
 from queuectl.core import states
 from queuectl.core.measures import RUN, WAIT, class_of, kind_of_class, lower_bound, sum_kind
 from queuectl.core.outcome import FAILED
@@ -34,6 +35,16 @@ def measure(store: Any, queue: str, *, waits: tuple[int, ...], runs: tuple[int, 
 
 def say(store: Any, kind: str, amount: int, now: int = NOW) -> None:
     store.history().measured([(measures.OF_ALL, kind, amount)], now)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(NOW)
+
+
+@pytest.fixture
+def queue(store: Any, clock: FakeClock) -> Queue:
+    return Queue(store, Settings(), clock)
 
 
 @pytest.fixture
@@ -198,7 +209,6 @@ def test_counters_never_fall(queue: Queue, store: Any, clock: FakeClock) -> None
 
 
 def test_counters_go_on_after_a_restart(engine: Any, queue: Queue, furnished: None, clock: FakeClock) -> None:
-    from queuectl.config.settings import Settings
 
     before = Scrape(queue, Pool())
     another = Scrape(Queue(engine.open(), Settings(), clock), Pool())

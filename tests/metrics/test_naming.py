@@ -9,6 +9,7 @@ import pytest
 from tests.metrics.scrapes import Pool, Scrape, assert_never_fell
 from tests.support.jobs import NOW, add, new_job
 
+from queuectl.config.settings import Settings
 from queuectl.core.states import PENDING
 from queuectl.metrics.naming import MOST, OTHERS, Naming
 from queuectl.queue import Queue
@@ -25,6 +26,11 @@ _numbers = count()
 
 def fill(store: Any, queue: str, jobs: int) -> None:
     add(store, *(f"job-{next(_numbers)}" for _ in range(jobs)), queue=queue)
+
+
+@pytest.fixture
+def queue(store: Any) -> Queue:
+    return Queue(store, Settings(), FakeClock(NOW))
 
 
 @pytest.fixture

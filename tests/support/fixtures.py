@@ -1,19 +1,28 @@
-"""Fixtures for every folder; tests/conftest.py loads them. A folder may override any of them."""
+"""Fixtures for every folder; tests/conftest.py loads them. A folder may override any of them.
+
+Drivers of servers are imported late: most tests need none.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from queuectl.queue import Queue
+from queuectl.testing import FakeClock
 from tests.support.cli import Cli, CliProcess, Terminal
 from tests.support.counts import check_counts
-from tests.support.engines import Place, fresh_store
+from tests.support.engines import Place, engines, fresh_store
 from tests.support.fake_worker import FakeWorker
 from tests.support.home import Home
+
+if TYPE_CHECKING:
+    from queuectl.store.api import Store
+    from tests.support.stores import Engine
 
 _COLOURS = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE")
 _KEPT = ("QUEUECTL_PORTABLE", "QUEUECTL_TEST_")
@@ -32,6 +41,38 @@ def place(tmp_path: Path, store_url: str | None) -> Iterator[Place]:
     place = Place(str(tmp_path / "new" / "home"), store_url)
     yield place
     check_counts(place.location())
+
+
+@pytest.fixture(params=engines())
+def engine(request: pytest.FixtureRequest, tmp_path: Path, spare_connections: None) -> Iterator[Engine]:
+    """A fresh store on each engine; `.open()` gives connections to it."""
+    from tests.support.stores import ENGINES
+
+    engine = ENGINES[request.param](tmp_path)
+    yield engine
+    engine.check()
+    engine.close()
+
+
+@pytest.fixture(scope="session")
+def spare_connections() -> Iterator[None]:
+    """Those that engines keep from test to test are closed in the end."""
+    yield
+    from tests.support.stores import MysqlEngine, PostgresEngine
+
+    PostgresEngine.close_spare()
+    MysqlEngine.close_spare()
+
+
+@pytest.fixture
+def store(engine: Engine) -> Store:
+    """A first connection to it."""
+    return engine.open()
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
 
 
 @pytest.fixture

@@ -7,20 +7,36 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from tests.support.fake_worker import FakeWorker, err, learned, out
 from tests.support.home import Home
 from tests.support.terminal import POINTER, Program
-from tests.tui.conftest import Start
 
 from queuectl import queues
 from queuectl.queue import Queue
 from queuectl.testing import wait_until
 
 QUIT, ESCAPE, CTRL_C, ENTER = "q", "\x1b", "\x03", "\r"
+
+
+Start = Callable[..., Program]
+
+
+@pytest.fixture
+def start(home: Home) -> Iterator[Start]:
+    started: list[Program] = []
+
+    def run(*words: str, width: int = 80, height: int = 24, **more: str) -> Program:
+        program = Program(home.env, home.work, *words, width=width, height=height, **more)
+        started.append(program)
+        return program
+
+    yield run
+    for program in started:
+        program.close()
 
 
 def furnished(start: Start, fake_worker: FakeWorker, **more: str) -> Program:

@@ -22,11 +22,6 @@ from tests.web.attack import mode
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
 def known(tmp_path: Path, clock: FakeClock) -> Tokens:
     return Tokens(str(tmp_path / "state"), clock.now)
 
