@@ -10,12 +10,13 @@ pytest_plugins = ["tests.support.fixtures"]
 
 FAST_FOLDERS = ("unit", "conformance", "cli")
 SLOWER = {"server", "process", "long", "proof"}  # marks
-STARTS_PROCESSES = {"cli_process", "terminal", "start", "home", "unchecked_home"}  # fixtures
+STARTS_PROCESSES = {"cli_process", "terminal", "start", "home", "unchecked_home", "queuectl"}  # fixtures
 
 
 def pytest_configure() -> None:
     _hear_signals()
     _leave_private_directories()
+    _leave_traces()
     # What takes long on a busy machine is not wrong.
     settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("busy")
@@ -33,6 +34,13 @@ def _leave_private_directories() -> None:
     """Who came here by `su` may have root's PATH: a program that is missing would be "Permission denied"."""
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
     os.environ["PATH"] = os.pathsep.join(entry for entry in entries if os.access(entry, os.X_OK))
+
+
+def _leave_traces() -> None:
+    """Whoever runs the tests may trace them; neither they nor what they start must see that."""
+    for name in list(os.environ):
+        if name.startswith("OTEL_") or name in ("TRACEPARENT", "TRACESTATE"):
+            del os.environ[name]
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` looks at the marks

@@ -3,17 +3,61 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from tests.agents.conftest import McpClient, Play, appearance
+from tests.agents.client import (
+    LONGEST_TEST_S,
+    McpClient,
+    Play,
+    Scenario,
+    appearance,
+    play_in_process,
+    play_over_stdio,
+)
 from tests.support.home import Home
 
+from queuectl.agents.desk import Desk
+from queuectl.agents.runs import Runs
+from queuectl.cli.output import clean_lines
 from queuectl.testing import wait_until
 
 LOOKING = {"list", "show", "logs", "explain", "wait", "status"}
 CHANGING = {"run", "enqueue", "cancel", "retry"}
+
+
+@pytest.fixture
+def in_process(home: Home, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Play:
+    """`in_process(scenario, read_only=True)`: the server is an object here, only its jobs are processes.
+
+    Nothing may be logged: in the real process it would be on stderr.
+    """
+    monkeypatch.setenv("QUEUECTL_HOME", str(home.path))
+    monkeypatch.chdir(home.work)
+
+    def play(scenario: Scenario, *, read_only: bool = False) -> None:
+        if not read_only:
+            home.queue().close()  # as the command does: there is a store before the first call
+        runs = Runs(end_within_s=LONGEST_TEST_S)
+        try:
+            anyio.run(play_in_process, Desk(home.address, runs, clean_lines, read_only=read_only), scenario)
+        finally:
+            runs.close()
+        assert [record.getMessage() for record in caplog.records if record.name.startswith("queuectl")] == []
+
+    return play
+
+
+@pytest.fixture
+def over_stdio(home: Home, tmp_path: Path) -> Play:
+    """Start `queuectl mcp`, play a scenario, close its stdin; nothing may be on its stderr."""
+
+    def play(scenario: Scenario, *words: str, mode: str = "auto") -> None:
+        anyio.run(play_over_stdio, home, tmp_path / "stderr", scenario, words, mode)
+
+    return play
 
 
 @pytest.mark.parametrize("mode", [pytest.param("legacy", marks=pytest.mark.long), "auto"])

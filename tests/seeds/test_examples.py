@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.seeds.conftest import Queuectl, wait_for_state
+from tests.support.user_commands import Queuectl, wait_for_state
 
 from queuectl.queue import Queue
 

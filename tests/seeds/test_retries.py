@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
-from tests.seeds.conftest import Queuectl, wait_for_state
 from tests.support.fake_worker import FakeWorker
+from tests.support.user_commands import Queuectl, wait_for_state
 
 from queuectl.app import open_queue
 from queuectl.core.job import Job
@@ -98,9 +99,8 @@ class Timeline:
 
 
 @pytest.fixture
-def timeline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Timeline]:
-    clock = FakeClock()
-    with open_queue(str(tmp_path_factory.mktemp("clock") / "queue.db"), clock=clock) as queue:
+def timeline(home_dir: Path, tmp_path: Path, clock: FakeClock) -> Iterator[Timeline]:
+    with open_queue(str(tmp_path / "queue.db"), clock=clock) as queue:
         yield Timeline(queue, clock)
 
 

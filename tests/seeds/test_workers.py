@@ -10,7 +10,7 @@ import time
 from itertools import count
 from pathlib import Path
 
-from tests.seeds.conftest import Queuectl, wait_for_state
+from tests.support.user_commands import Queuectl, wait_for_state
 
 from queuectl.core.job import Job
 from queuectl.queue import Queue

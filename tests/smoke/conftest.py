@@ -16,10 +16,9 @@ import pytest
 
 from queuectl.cli.main import main
 from queuectl.queue import Queue
-from tests.support.counts import check_counts
 from tests.support.engines import SERVERS, engines, fresh_store
 from tests.support.fake_worker import FakeWorker
-from tests.support.home import Home
+from tests.support.home import Home, fresh_home
 
 
 @dataclass(frozen=True)
@@ -47,11 +46,9 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def home(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    with fresh_store(engine) as url:
-        it = Home(tmp_path_factory.mktemp("smoke") / "home", url=url)
-        yield it
-        it.close()
-        check_counts(it.location)
+    directory = tmp_path_factory.mktemp("smoke")
+    with fresh_store(engine) as url, fresh_home(directory / "home", url=url) as home:
+        yield home
 
 
 @pytest.fixture

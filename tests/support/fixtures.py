@@ -18,7 +18,8 @@ from tests.support.cli import Cli, CliProcess, Terminal
 from tests.support.counts import check_counts
 from tests.support.engines import Place, engines, fresh_store
 from tests.support.fake_worker import FakeWorker
-from tests.support.home import Home
+from tests.support.home import Home, fresh_home
+from tests.support.user_commands import Queuectl
 
 if TYPE_CHECKING:
     from queuectl.store.api import Store
@@ -78,10 +79,8 @@ def clock() -> FakeClock:
 @pytest.fixture
 def home(tmp_path: Path, store_url: str | None) -> Iterator[Home]:
     """A private installation; everything it started is gone afterwards."""
-    it = Home(tmp_path / "home", url=store_url)
-    yield it
-    it.close()
-    check_counts(it.location)
+    with fresh_home(tmp_path / "home", url=store_url) as home:
+        yield home
 
 
 @pytest.fixture
@@ -132,6 +131,20 @@ def cli_process(home_dir: Path) -> Cli:
 def terminal(home_dir: Path) -> Terminal:
     """Commands as processes on a terminal."""
     return Terminal()
+
+
+@pytest.fixture
+def queuectl(home_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Queuectl]:
+    """Commands and workers, in the directory `tmp_path`; the workers are gone when the test is over."""
+    monkeypatch.chdir(tmp_path)
+    command = Queuectl()
+    yield command
+    stopped = command.run("worker", "stop", "--now")
+    left = command.running()
+    for process in left:
+        process.kill()
+    assert stopped.returncode == 0, stopped.stderr
+    assert not left, "a stop must leave no process behind"
 
 
 @pytest.fixture

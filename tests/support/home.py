@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from queuectl import Queue
 from queuectl.paths import Location, locate
 from queuectl.testing import wait_until
 from tests.support import processes
+from tests.support.counts import check_counts
 
 
 class Home:
@@ -177,3 +180,12 @@ def path_with_queuectl(directory: Path, *options: str) -> str:
     script.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
     script.chmod(0o755)
     return f"{script.parent}{os.pathsep}{os.environ['PATH']}"
+
+
+@contextmanager
+def fresh_home(path: Path, *, url: str | None = None) -> Iterator[Home]:
+    """A private installation. What it started is gone afterwards, and its store has counted right."""
+    home = Home(path, url=url)
+    yield home
+    home.close()
+    check_counts(home.location)

@@ -9,8 +9,7 @@ import pytest
 from queuectl.core import tracecontext
 from queuectl.core.chunks import unpack
 from queuectl.core.spec import Defaults, job_from_fields
-from tests.support.home import Home
-from tests.tracing.conftest import untraced_home
+from tests.support.home import Home, fresh_home
 
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 IDS = CALLER[3:52]
@@ -64,7 +63,7 @@ def test_it_joins_the_environment_of_a_job_and_gives_way_to_its_own() -> None:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     """Its worker was started in a trace."""
-    with untraced_home(tmp_path_factory.mktemp("context")) as home:
+    with fresh_home(tmp_path_factory.mktemp("context") / "home") as home:
         home.start(env={"TRACEPARENT": CALLER.replace("0af7", "ffff"), "TRACESTATE": "worker=1"})
         yield home
 

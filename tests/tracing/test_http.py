@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
 from tests.support.dashboard import Server
-from tests.support.home import Home
+from tests.support.home import Home, fresh_home
 from tests.tracing.collector import PRODUCER, Collector
-from tests.tracing.conftest import untraced_home
 
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 OF_THE_SERVER = {"TRACEPARENT": CALLER.replace("0af7", "ffff")}
@@ -17,7 +17,7 @@ OF_THE_SERVER = {"TRACEPARENT": CALLER.replace("0af7", "ffff")}
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with untraced_home(tmp_path_factory.mktemp("http")) as home:
+    with fresh_home(tmp_path_factory.mktemp("http") / "home") as home:
         it = Server(home, env=OF_THE_SERVER)
         yield it
         it.stop()
@@ -47,12 +47,13 @@ def test_so_do_many(server: Server) -> None:
     assert found == [{"TRACEPARENT": CALLER}] * 2
 
 
-def test_a_traced_server_sends_a_span_for_each_enqueue(home: Home, collector: Collector) -> None:
-    server = Server(home, env={**OF_THE_SERVER, **collector.environment})
-    try:
-        stored = enqueued(server, "job1", traceparent=CALLER)
-        (span,) = collector.spans(1)
-    finally:
-        server.stop()
+def test_a_traced_server_sends_a_span_for_each_enqueue(home: Home) -> None:
+    with closing(Collector()) as collector:
+        server = Server(home, env={**OF_THE_SERVER, **collector.environment})
+        try:
+            stored = enqueued(server, "job1", traceparent=CALLER)
+            (span,) = collector.spans(1)
+        finally:
+            server.stop()
     assert (span.name, span.kind, span.parent) == ("enqueue default", PRODUCER, CALLER[36:52])
     assert span.is_named_by(stored["TRACEPARENT"])

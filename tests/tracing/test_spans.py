@@ -4,30 +4,29 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from queuectl.core.chunks import unpack
 from queuectl.store.messages import JobFilter
-from tests.support.home import Home
+from tests.support.home import Home, fresh_home
 from tests.tracing.collector import CONSUMER, ERROR, OK_OR_UNSET, PRODUCER, Collector
-from tests.tracing.conftest import untraced_home
 
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 @pytest.fixture(scope="module")
 def shared_collector() -> Iterator[Collector]:
-    it = Collector()
-    yield it
-    it.close()
+    with closing(Collector()) as collector:
+        yield collector
 
 
 @pytest.fixture(scope="module")
 def shared_home(tmp_path_factory: pytest.TempPathFactory, shared_collector: Collector) -> Iterator[Home]:
     """Everything that is started here sends its spans to the collector; its worker runs all the time."""
-    with untraced_home(tmp_path_factory.mktemp("traced")) as home:
+    with fresh_home(tmp_path_factory.mktemp("traced") / "home") as home:
         home.env |= shared_collector.environment
         home.configure(**{"backoff-base": "0.001"})
         home.start()

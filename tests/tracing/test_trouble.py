@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -178,7 +179,7 @@ def test_the_console_exporter_leaves_stdout_to_ids(home: Home) -> None:
     assert '"name": "enqueue default"' in done.stderr
 
 
-def test_a_program_that_traces_by_itself_is_joined(home: Home, collector: Collector, tmp_path: Path) -> None:
+def test_a_program_that_traces_by_itself_is_joined(home: Home, tmp_path: Path) -> None:
     """Its provider, its current span."""
     script = tmp_path / "program.py"
     script.write_text(
@@ -194,10 +195,10 @@ def test_a_program_that_traces_by_itself_is_joined(home: Home, collector: Collec
         "with trace.get_tracer('shop').start_as_current_span('order'), Queue.open() as queue:\n"
         "    queue.enqueue('true', id='job1')\n"
     )
-    env = {**home.env, **collector.environment}
-    subprocess.run([sys.executable, str(script)], env=env, cwd=home.work, check=True, timeout=60)
-
-    enqueued, order = collector.spans(2)
+    with closing(Collector()) as collector:
+        env = {**home.env, **collector.environment}
+        subprocess.run([sys.executable, str(script)], env=env, cwd=home.work, check=True, timeout=60)
+        enqueued, order = collector.spans(2)
     assert (enqueued.name, order.name, enqueued.parent) == ("enqueue default", "order", order.id)
     assert enqueued.service == "shop"
     with home.queue() as queue:

@@ -8,9 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.counts import check_counts
 from tests.support.dashboard import Server
-from tests.support.home import Home
+from tests.support.home import Home, fresh_home
 from tests.web.attack import serving
 
 
@@ -24,10 +23,8 @@ def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture
 def home(dashboard: Server) -> Iterator[Home]:
     """Where the shared server's store is; nothing is in it, and nothing stays."""
-    it = Home(dashboard.path)
-    yield it
-    it.close()
-    check_counts(it.location)
+    with fresh_home(dashboard.path) as home:
+        yield home
     dashboard.empty()
 
 
@@ -47,10 +44,8 @@ def api(server: Server) -> httpx.Client:
 
 @pytest.fixture
 def own_home(tmp_path: Path, store_url: str | None) -> Iterator[Home]:
-    it = Home(tmp_path / "home", url=store_url)
-    yield it
-    it.close()
-    check_counts(it.location)
+    with fresh_home(tmp_path / "home", url=store_url) as home:
+        yield home
 
 
 @pytest.fixture

@@ -9,15 +9,12 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
-import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from tests.support.home import Home
 
 from queuectl.agents.desk import Desk
-from queuectl.agents.runs import Runs
 from queuectl.agents.server import make_server
-from queuectl.cli.output import clean_lines
 from queuectl.testing import wait_until
 
 LONGEST_TEST_S = 60
@@ -65,45 +62,13 @@ Scenario = Callable[[McpClient], Awaitable[None]]
 Play = Callable[..., None]
 
 
-@pytest.fixture
-def in_process(home: Home, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Play:
-    """`in_process(scenario, read_only=True)`: the server is an object here, only its jobs are processes.
-
-    Nothing may be logged: in the real process it would be on stderr.
-    """
-    monkeypatch.setenv("QUEUECTL_HOME", str(home.path))
-    monkeypatch.chdir(home.work)
-
-    def play(scenario: Scenario, *, read_only: bool = False) -> None:
-        if not read_only:
-            home.queue().close()  # as the command does: there is a store before the first call
-        runs = Runs(end_within_s=LONGEST_TEST_S)
-        try:
-            anyio.run(_in_process, Desk(home.address, runs, clean_lines, read_only=read_only), scenario)
-        finally:
-            runs.close()
-        assert [record.getMessage() for record in caplog.records if record.name.startswith("queuectl")] == []
-
-    return play
-
-
-async def _in_process(desk: Desk, scenario: Scenario) -> None:
+async def play_in_process(desk: Desk, scenario: Scenario) -> None:
     with anyio.fail_after(LONGEST_TEST_S):
         async with Client(make_server(desk)) as client:
             await scenario(McpClient(client))
 
 
-@pytest.fixture
-def over_stdio(home: Home, tmp_path: Path) -> Play:
-    """Start `queuectl mcp`, play a scenario, close its stdin; nothing may be on its stderr."""
-
-    def play(scenario: Scenario, *words: str, mode: str = "auto") -> None:
-        anyio.run(_over_stdio, home, tmp_path / "stderr", scenario, words, mode)
-
-    return play
-
-
-async def _over_stdio(
+async def play_over_stdio(
     home: Home, errors: Path, scenario: Scenario, words: tuple[str, ...], mode: str
 ) -> None:
     server = StdioServerParameters(

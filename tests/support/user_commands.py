@@ -1,22 +1,18 @@
-"""A private home, the command line, and real workers, which are gone when the test is over."""
+"""The command line as a user types it, and real workers, which are remembered."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import psutil
-import pytest
-from tests.support.commands import run_command
 
 from queuectl.core.job import Job
 from queuectl.queue import Queue
 from queuectl.testing import wait_until
+from tests.support.commands import run_command
 
 
 class Queuectl:
@@ -75,36 +71,6 @@ def _runs(process: psutil.Process) -> bool:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
-
-
-@pytest.fixture(autouse=True)
-def home_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in list(os.environ):
-        if name.startswith("QUEUECTL_") and name != "QUEUECTL_PORTABLE":
-            monkeypatch.delenv(name)
-    path = tmp_path / "home"
-    monkeypatch.setenv("QUEUECTL_HOME", str(path))
-    monkeypatch.chdir(tmp_path)
-    return path
-
-
-@pytest.fixture
-def queuectl(home_dir: Path) -> Iterator[Queuectl]:
-    command = Queuectl()
-    yield command
-    stopped = command.run("worker", "stop", "--now")
-    left = command.running()
-    for process in left:
-        process.kill()
-    assert stopped.returncode == 0, stopped.stderr
-    assert not left, "a stop must leave no process behind"
-
-
-@pytest.fixture
-def queue(queuectl: Queuectl) -> Iterator[Queue]:
-    """To look without starting a process each time."""
-    with Queue.open() as opened:
-        yield opened
 
 
 def wait_for_state(queue: Queue, id: str, *states: str, timeout: float = 30.0) -> Job:
