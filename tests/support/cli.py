@@ -49,7 +49,16 @@ class Result:
 class Cli:
     """`cli("list", "--json")` runs the command in this process; its streams are no terminal."""
 
-    def __call__(self, *words: str, stdin: str | None = None) -> Result:
+    def __call__(self, *words: str, stdin: str | None = None, code: int | None = None) -> Result:
+        """It must end with this exit code, if one is given."""
+        result = self._run(words, stdin)
+        assert code in (None, result.code), result.out + result.err
+        return result
+
+    def ok(self, *words: str) -> Result:
+        return self(*words, code=0)
+
+    def _run(self, words: tuple[str, ...], stdin: str | None) -> Result:
         with _input(stdin) as source, pytest.MonkeyPatch.context() as patch:
             out, err = _stream(), _stream()
             patch.setattr(sys, "argv", ["queuectl", *words])
@@ -72,7 +81,7 @@ class Cli:
 class CliProcess(Cli):
     """The same as `python -m queuectl` with pipes."""
 
-    def __call__(self, *words: str, stdin: str | None = None) -> Result:
+    def _run(self, words: tuple[str, ...], stdin: str | None) -> Result:
         done = subprocess.run(
             [*QUEUECTL, *words],
             input=(stdin or "").encode(),

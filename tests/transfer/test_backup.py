@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cli import Cli
 from tests.support.engines import engines
 from tests.support.fake_worker import FakeWorker
-from tests.transfer.conftest import Cli
 from tests.transfer.places import ENGINES, Places, change, everything, killed_at
 
 from queuectl.app import open_queue
@@ -41,9 +41,9 @@ def fill(url: str) -> None:
 
 
 def schedule(cli: Cli, url: str) -> None:
-    cli("--db", url, "schedule", "add", "nightly", "0 3 * * *", "--", "true")
-    cli("--db", url, "schedule", "add", "never", "0 4 * * *", "--", "true")
-    cli("--db", url, "schedule", "pause", "never")
+    cli.ok("--db", url, "schedule", "add", "nightly", "0 3 * * *", "--", "true")
+    cli.ok("--db", url, "schedule", "add", "never", "0 4 * * *", "--", "true")
+    cli.ok("--db", url, "schedule", "pause", "never")
 
 
 def states_of(url: str) -> dict[str, str]:
@@ -56,7 +56,7 @@ def backed_up(url: str, file: str, cli: Cli) -> Iterator[Queue]:
     """The queue after a backup with the one job that it had."""
     with open_queue(url) as queue:
         queue.enqueue("true", id="saved")
-        cli("--db", url, "backup", file)
+        cli.ok("--db", url, "backup", file)
         yield queue
 
 
@@ -75,11 +75,11 @@ def test_a_queue_comes_back_as_it_was(
     fill(here)
     schedule(cli, here)
     before = states_of(here)
-    done = cli("--db", here, "backup", file, "--json").json()
+    done = cli.ok("--db", here, "backup", file, "--json").json()
     assert (done["tables"]["jobs"], done["tables"]["schedules"], done["processing"]) == (8, 2, 1)
     assert done["tables"]["config"] == 1
-    cli("--db", here, "rm", "--state", "completed,dead", "--yes")
-    back = cli("--db", there, "restore", file)
+    cli.ok("--db", here, "rm", "--state", "completed,dead", "--yes")
+    back = cli.ok("--db", there, "restore", file)
     assert "8 jobs" in back.out
     assert "1 schedule of " in back.err  # of two, one is paused
     assert "will fire here too" in back.err
@@ -92,7 +92,7 @@ def test_a_queue_comes_back_as_it_was(
         assert queue.store.workers() == []
         assert [one.name for one in queue.store.schedules().all() if one.paused_at is None] == ["nightly"]
         queue.enqueue("echo more", id="more")
-    assert cli("--db", there, "doctor", "--json").json()["store"]
+    assert cli.ok("--db", there, "doctor", "--json").json()["store"]
 
 
 @pytest.mark.parametrize("engine", engines(long=["mysql"]))
@@ -102,14 +102,14 @@ def test_over_the_present_queue_which_is_kept(
     url, file = place(engine), str(tmp_path / "backup")
     fill(url)
     schedule(cli, url)
-    cli("--db", url, "backup", file)
+    cli.ok("--db", url, "backup", file)
     with open_queue(url) as queue:
         queue.remove("done")
         last = queue.enqueue("echo late", id="late").seq
     asked = cli("--db", url, "restore", file, code=4)
     assert "replace the queue at" in asked.err
     assert "late" in states_of(url)
-    back = cli("--db", url, "restore", file, "--yes", "--json")
+    back = cli.ok("--db", url, "restore", file, "--yes", "--json")
     assert back.err == ""  # nobody is warned of schedules that come back to where they were
     assert "late" not in states_of(url)
     assert states_of(url)["done"] == "completed"
@@ -118,7 +118,7 @@ def test_over_the_present_queue_which_is_kept(
     kept = back.json()["replaced"]
     assert stat.S_IMODE(os.stat(kept).st_mode) == 0o600
     again = str(tmp_path / "again.db")
-    cli("--db", again, "restore", kept)
+    cli.ok("--db", again, "restore", kept)
     assert "late" in states_of(again)
     assert not [name for name in os.listdir(tmp_path) if "restoring" in name or "tmp" in name]
 
@@ -128,18 +128,18 @@ def test_two_restores_in_the_same_second_keep_what_each_has_replaced(
     place: Places, tmp_path: Path, cli: Cli, engine: str
 ) -> None:
     url, file, clock = place(engine), str(tmp_path / "empty"), FakeClock()
-    cli("--db", url, "init")
-    cli("--db", url, "backup", file)
+    cli.ok("--db", url, "init")
+    cli.ok("--db", url, "backup", file)
     kept = []
     for id in ("first", "second"):
-        cli("--db", url, "enqueue", "--id", id, "true")
+        cli.ok("--db", url, "enqueue", "--id", id, "true")
         done = restore(url, file, agree=lambda _: True, progress=lambda *_: None, clock=clock)
         assert done is not None
         assert done.aside is not None
         kept.append(done.aside)
     for number, id in enumerate(("first", "second")):
         there = str(tmp_path / f"{id}.db")
-        cli("--db", there, "restore", kept[number])
+        cli.ok("--db", there, "restore", kept[number])
         assert states_of(there) == {id: "pending"}
 
 
@@ -147,7 +147,7 @@ def test_a_backup_is_private_whole_and_alone(place: Places, tmp_path: Path, cli:
     url, directory = place("sqlite"), tmp_path / "backups"
     fill(url)
     directory.mkdir()
-    cli("--db", url, "backup", str(directory / "b.db"))
+    cli.ok("--db", url, "backup", str(directory / "b.db"))
     file = only_file(directory)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     database = sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)
@@ -158,15 +158,15 @@ def test_a_backup_is_private_whole_and_alone(place: Places, tmp_path: Path, cli:
     refused = cli("--db", url, "backup", str(file), code=4)
     assert "exists already" in refused.err
     assert file.read_bytes() == first
-    cli("--db", url, "rm", "done")
-    assert "7 jobs" in cli("--db", url, "backup", str(file), "--force").out
+    cli.ok("--db", url, "rm", "done")
+    assert "7 jobs" in cli.ok("--db", url, "backup", str(file), "--force").out
     only_file(directory)
 
 
 def test_it_says_what_is_not_in_it(place: Places, tmp_path: Path, cli: Cli) -> None:
     url = place("sqlite")
     fill(url)
-    said = cli("--db", url, "backup", str(tmp_path / "b.db"))
+    said = cli.ok("--db", url, "backup", str(tmp_path / "b.db"))
     assert said.out.startswith("✓ 8 jobs, 3 attempts, 1 setting, ")
     assert "note: 1 job running now" in said.err
 
@@ -175,15 +175,15 @@ def test_log_files_come_along_if_wanted(place: Places, tmp_path: Path, cli: Cli)
     here, there = place("sqlite"), place("sqlite")
     with open_queue(here) as queue:
         _print_much(queue, "a")
-    without = cli("--db", here, "backup", str(tmp_path / "b.db"))
+    without = cli.ok("--db", here, "backup", str(tmp_path / "b.db"))
     assert "note: the long output of 1 attempt is in log files, which are not in it" in without.err
     tar = str(tmp_path / "b.tar")
-    assert "with the log files of 1 attempt" in cli("--db", here, "backup", "--logs", tar).err
+    assert "with the log files of 1 attempt" in cli.ok("--db", here, "backup", "--logs", tar).err
     with tarfile.open(tar) as opened:
         assert opened.getnames()[0] == "queue.db"
         assert {member.mode for member in opened} == {0o600}
-    assert "1 log file put back" in cli("--db", there, "restore", tar).err
-    assert cli("--db", there, "logs", "a").out == "much\n"
+    assert "1 log file put back" in cli.ok("--db", there, "restore", tar).err
+    assert cli.ok("--db", there, "logs", "a").out == "much\n"
 
 
 def _print_much(queue: Queue, id: str) -> None:
@@ -226,7 +226,7 @@ def test_logs_that_are_elsewhere_are_counted_as_left_out(
         _print_much(queue, "a")
         _print_much(queue, "b")
         delete_log(queue.store.location.logs_dir, log_name(queue.get("b").seq, 1))
-    done = cli("--db", url, "backup", "--logs", str(tmp_path / "b.tar"))
+    done = cli.ok("--db", url, "backup", "--logs", str(tmp_path / "b.tar"))
     assert "with the log files of 1 attempt" in done.err
     assert "the long output of 1 attempt is not in it: its log files are on other machines" in done.err
 
@@ -237,7 +237,7 @@ MARKED = re.compile(r"(.*)-20\d{6}T\d{6}Z\.(db|jsonl|tar)")
 def test_nightly_backups_get_a_date_and_only_some_are_kept(place: Places, tmp_path: Path, cli: Cli) -> None:
     url, directory = place("sqlite"), tmp_path / "nightly"
     fill(url)
-    first = Path(cli("--db", url, "backup", f"{directory}/", "--json").json()["file"])
+    first = Path(cli.ok("--db", url, "backup", f"{directory}/", "--json").json()["file"])
     found = MARKED.fullmatch(first.name)
     assert found
     stem = found[1]
@@ -253,7 +253,7 @@ def test_nightly_backups_get_a_date_and_only_some_are_kept(place: Places, tmp_pa
     ]
     for name in others:
         (directory / name).write_bytes(b"")
-    done = cli("--db", url, "backup", f"{directory}/", "--keep", "2", "--json").json()
+    done = cli.ok("--db", url, "backup", f"{directory}/", "--keep", "2", "--json").json()
     assert done["deleted"] == [f"{stem}-20201110T030000Z.db", f"{stem}-20201111T030000Z.db"]
     assert sorted(os.listdir(directory)) == sorted(
         [os.path.basename(done["file"]), f"{stem}-20201112T030000Z.db", *others]
@@ -268,8 +268,8 @@ def test_stores_of_the_same_name_do_not_delete_each_others_backups(tmp_path: Pat
     files = []
     for name in ("ann", "ben"):
         url = str(tmp_path / name / "queue.db")
-        cli("--db", url, "init")
-        done = cli("--db", url, "backup", f"{tmp_path}/backups/", "--keep", "1", "--json").json()
+        cli.ok("--db", url, "init")
+        done = cli.ok("--db", url, "backup", f"{tmp_path}/backups/", "--keep", "1", "--json").json()
         assert done["deleted"] == []
         files.append(os.path.basename(done["file"]))
     assert sorted(os.listdir(tmp_path / "backups")) == sorted(files)
@@ -297,7 +297,7 @@ def test_what_killed_nightly_backups_have_left_is_cleared(place: Places, tmp_pat
         (directory / name).write_bytes(b"")
     for name in (*old, young[2]):
         os.utime(directory / name, (0, 0))
-    made = cli("--db", url, "backup", f"{directory}/", "--json").json()["file"]
+    made = cli.ok("--db", url, "backup", f"{directory}/", "--json").json()["file"]
     assert sorted(os.listdir(directory)) == sorted([*young, os.path.basename(made)])
 
 
@@ -308,22 +308,22 @@ def _with_pid(name: str, pid: int) -> str:
 def test_a_queue_with_living_workers_is_not_replaced(place: Places, tmp_path: Path, cli: Cli) -> None:
     url, other, file = place("sqlite"), place("sqlite"), str(tmp_path / "b.db")
     fill(url)
-    cli("--db", url, "backup", file)
+    cli.ok("--db", url, "backup", file)
     with open_queue(url) as queue:
         fake_worker = FakeWorker(queue)
         refused = cli("--db", url, "restore", file, "--yes", code=4)
         assert "a worker is active on" in refused.err
         assert f"queuectl --db {url} worker stop" in refused.err
-        cli("--db", other, "restore", file, "--pause-schedules")  # elsewhere, why not
+        cli.ok("--db", other, "restore", file, "--pause-schedules")  # elsewhere, why not
         fake_worker.leave()
-    cli("--db", url, "restore", file, "--yes")
+    cli.ok("--db", url, "restore", file, "--yes")
 
 
 def test_schedules_can_come_back_paused(place: Places, tmp_path: Path, cli: Cli) -> None:
     url, other, file = place("sqlite"), place("sqlite"), str(tmp_path / "b.db")
     schedule(cli, url)
-    cli("--db", url, "backup", file)
-    assert cli("--db", other, "restore", file, "--pause-schedules").err == ""
+    cli.ok("--db", url, "backup", file)
+    assert cli.ok("--db", other, "restore", file, "--pause-schedules").err == ""
     with open_queue(other) as queue:
         assert all(one.paused_at for one in queue.store.schedules().all())
 
@@ -331,13 +331,13 @@ def test_schedules_can_come_back_paused(place: Places, tmp_path: Path, cli: Cli)
 def test_a_damaged_store_is_replaced_and_kept(place: Places, tmp_path: Path, cli: Cli) -> None:
     url, file = place("sqlite"), str(tmp_path / "b.db")
     fill(url)
-    cli("--db", url, "backup", file)
+    cli.ok("--db", url, "backup", file)
     fold(url)
     with open(url, "r+b") as damaged:
         damaged.seek(100)
         damaged.write(b"\xff" * 2000)
     cli("--db", url, "list", code=3)
-    done = cli("--db", url, "restore", file, "--yes", "--json").json()
+    done = cli.ok("--db", url, "restore", file, "--yes", "--json").json()
     assert states_of(url)["done"] == "completed"
     assert b"\xff" * 2000 in Path(done["replaced"]).read_bytes()
 
@@ -346,7 +346,7 @@ def test_a_damaged_store_is_replaced_and_kept(place: Places, tmp_path: Path, cli
 def test_what_is_no_backup_changes_nothing(place: Places, tmp_path: Path, cli: Cli, what: str) -> None:
     url, file = place("sqlite"), tmp_path / "b.db"
     fill(url)
-    cli("--db", url, "backup", str(file))
+    cli.ok("--db", url, "backup", str(file))
     before = states_of(url)
     _spoil(file, what)
     assert cli(
@@ -380,7 +380,7 @@ def _spoil(file: Path, what: str) -> None:
 def test_a_store_that_is_none_of_ours_is_never_replaced(place: Places, tmp_path: Path, cli: Cli) -> None:
     url, file = place("sqlite"), str(tmp_path / "b.db")
     fill(url)
-    cli("--db", url, "backup", file)
+    cli.ok("--db", url, "backup", file)
     for name, content in (("notes.txt", b"mine\n"), ("foreign.db", None)):
         target = tmp_path / name
         if content is None:
@@ -406,10 +406,10 @@ def test_a_backup_of_an_older_version_is_brought_up_to_date(place: Places, tmp_p
     connection.close()
     fold(old)
     before = Path(old).read_bytes()
-    assert "1 job" in cli("--db", url, "restore", old).out
+    assert "1 job" in cli.ok("--db", url, "restore", old).out
     assert states_of(url) == {"a": "pending"}
     assert Path(old).read_bytes() == before
-    assert cli("--db", url, "doctor").code == 0
+    assert cli.ok("--db", url, "doctor").code == 0
 
 
 def test_mistakes(place: Places, tmp_path: Path, cli: Cli) -> None:
@@ -432,7 +432,7 @@ def test_the_log_of_a_store_that_is_gone_is_not_played_into_the_new_one(
         queue.enqueue_many([{"id": f"late{n}", "command": "true"} for n in range(6)])
     os.rename(here, tmp_path / "broken.db")
     assert os.path.exists(f"{here}-wal")
-    cli("--db", here, "restore", file)
+    cli.ok("--db", here, "restore", file)
     assert list(states_of(here)) == ["saved"]
 
 
@@ -444,9 +444,9 @@ def test_a_backup_that_somebody_used_as_a_store_is_replaced_whole(
         with open_queue(file) as other:
             other.enqueue("true", id="stray")
         queue.enqueue("true", id="later")
-    cli("--db", here, "backup", file, "--force")
+    cli.ok("--db", here, "backup", file, "--force")
     there = place("sqlite")
-    cli("--db", there, "restore", file)
+    cli.ok("--db", there, "restore", file)
     assert list(states_of(there)) == ["saved", "later"]
 
 
@@ -467,8 +467,8 @@ def test_a_restore_that_stores_something_else_is_taken_back(
 ) -> None:
     url, file = place(engine), str(tmp_path / "b")
     fill(url)
-    cli("--db", url, "backup", file)
-    cli("--db", url, "rm", "done")
+    cli.ok("--db", url, "backup", file)
+    cli.ok("--db", url, "rm", "done")
     before = everything(url)
     for sql in SPOILS[engine]:
         change(url, sql)
@@ -486,7 +486,7 @@ def test_what_changes_while_the_old_queue_is_kept_aside_is_not_lost(
     """As many rows as before, but one of them is not in what was kept."""
     url, file = place(engine), str(tmp_path / "b")
     fill(url)
-    cli("--db", url, "backup", file)
+    cli.ok("--db", url, "backup", file)
     states, changed = states_of(url), []
 
     def meddle(phase: str, done: int, total: int) -> None:

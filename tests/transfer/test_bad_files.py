@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cli import Cli
 from tests.support.engines import engines
-from tests.transfer.conftest import Cli
 from tests.transfer.places import Places, ask, everything, insert, queuectl, rows
 from tests.transfer.rows import attempt, job, queue, schedule
 
@@ -23,7 +23,7 @@ def lines(place: Places, cli: Cli, tmp_path: Path) -> list[str]:
     insert(here, "jobs", job(1, tags=",a,", env='{"A": "b"}', argv='["ls"]', backoff_base=2.0), job(2))
     insert(here, "attempts", attempt(1, output=b"hi", log="01/1-1.log"))
     insert(here, "config", {"key": "max-retries", "value": "5", "updated_at": 1})
-    cli("--db", here, "export", str(tmp_path / "file"))
+    cli.ok("--db", here, "export", str(tmp_path / "file"))
     return (tmp_path / "file").read_text().splitlines()
 
 
@@ -213,7 +213,7 @@ def test_a_row_that_was_added_by_hand(
     assert "are not those that were exported" in refused(with_row(lines, table))
     there = place("sqlite")
     (tmp_path / "edited").write_text(with_row(lines, table))
-    cli("--db", there, "import", str(tmp_path / "edited"), "--edited")
+    cli.ok("--db", there, "import", str(tmp_path / "edited"), "--edited")
     assert ask(there, f"SELECT count(*) FROM {table}") == [(1,)]
 
 
@@ -279,8 +279,8 @@ def test_a_file_that_was_edited_on_purpose(
     there = place(engine)
     text = changed(lines, JOB, command="echo other", backoff_base=3)
     (tmp_path / "edited").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode() + b"\r\n\r\n")
-    cli("--db", there, "import", str(tmp_path / "edited"), "--edited")
-    assert cli("--db", there, "show", "j1", "--json").json()["command"] == "echo other"
+    cli.ok("--db", there, "import", str(tmp_path / "edited"), "--edited")
+    assert cli.ok("--db", there, "show", "j1", "--json").json()["command"] == "echo other"
     assert rows(there) == {"jobs": 2, "attempts": 1, "config": 1}
 
 
@@ -316,8 +316,8 @@ def test_columns_that_are_missing_are_empty(
     there, other = place("sqlite"), place("sqlite")
     (tmp_path / "a").write_text("\n".join(lines))
     (tmp_path / "b").write_text(changed(lines, JOB, finished_at=None, last_error=None))
-    cli("--db", there, "import", str(tmp_path / "a"))
-    cli("--db", other, "import", str(tmp_path / "b"))
+    cli.ok("--db", there, "import", str(tmp_path / "a"))
+    cli.ok("--db", other, "import", str(tmp_path / "b"))
     assert everything(there) == everything(other)
 
 
@@ -339,8 +339,8 @@ def test_an_export_of_the_first_schema_is_taken(
         for line in (tmp_path / "old").read_text().splitlines()
         for name in ("rules", "queues", "schedules", "job_group", "dependencies", "unsettled")
     )
-    cli("--db", there, "import", str(tmp_path / "new"))
-    cli("--db", other, "import", str(tmp_path / "old"))
+    cli.ok("--db", there, "import", str(tmp_path / "new"))
+    cli.ok("--db", other, "import", str(tmp_path / "old"))
     assert everything(there) == everything(other)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.cli import Cli
 from tests.support.engines import engine_pairs, engines
 from tests.support.jobs import register
-from tests.transfer.conftest import Cli
 from tests.transfer.places import Places, ask, everything, insert, opened
 from tests.transfer.rows import AWKWARD_WORDS, attempt, fill, fill_awkwardly, job
 
@@ -18,7 +18,7 @@ def test_every_value_arrives_as_it_was(source: str, target: str, place: Places, 
     fill_awkwardly(here)
     before = everything(here)
 
-    done = cli("--db", here, "copy", "--to", there)
+    done = cli.ok("--db", here, "copy", "--to", there)
 
     assert done.out == f"✓ {AWKWARD_WORDS} copied and verified\n"
     assert everything(there) == before
@@ -29,7 +29,7 @@ def test_every_value_arrives_as_it_was(source: str, target: str, place: Places, 
 def test_a_new_job_comes_behind_the_copied_ones(target: str, place: Places, cli: Cli) -> None:
     here, there = place("sqlite"), place(target)
     insert(here, "jobs", job(7), job(4_000_000_000))
-    cli("--db", here, "copy", "--to", there)
+    cli.ok("--db", here, "copy", "--to", there)
     with Queue.open(there) as queue:
         first, second = queue.enqueue("true"), queue.enqueue("true")
     assert 4_000_000_000 < first.seq < second.seq
@@ -38,8 +38,10 @@ def test_a_new_job_comes_behind_the_copied_ones(target: str, place: Places, cli:
 @pytest.mark.parametrize("target", engines(long=["mysql"]))
 def test_an_empty_queue_is_copied_too(target: str, place: Places, cli: Cli) -> None:
     here, there = place("sqlite"), place(target)
-    cli("--db", here, "init")
-    assert cli("--db", here, "copy", "--to", there).out.startswith("✓ 0 jobs, 0 attempts, 0 settings copied")
+    cli.ok("--db", here, "init")
+    assert cli.ok("--db", here, "copy", "--to", there).out.startswith(
+        "✓ 0 jobs, 0 attempts, 0 settings copied"
+    )
     with Queue.open(there) as queue:
         assert queue.enqueue("true").state == "pending"
 
@@ -47,17 +49,17 @@ def test_an_empty_queue_is_copied_too(target: str, place: Places, cli: Cli) -> N
 def test_the_copy_is_an_ordinary_queue_afterwards(place: Places, cli: Cli) -> None:
     here, there = place("sqlite"), place("postgres")
     fill(here, 10)
-    cli("--db", here, "copy", "--to", there)
-    assert cli("--db", there, "config", "get", "max-retries").out == "5\n"
-    assert "_copy" not in cli("--db", there, "config", "list").out
+    cli.ok("--db", here, "copy", "--to", there)
+    assert cli.ok("--db", there, "config", "get", "max-retries").out == "5\n"
+    assert "_copy" not in cli.ok("--db", there, "config", "list").out
     assert ask(there, "SELECT key FROM config") == [("max-retries",)]
-    assert len(cli("--db", there, "list", "--json").json()) == 10
+    assert len(cli.ok("--db", there, "list", "--json").json()) == 10
 
 
 def test_the_result_as_json(place: Places, cli: Cli) -> None:
     here, there = place("sqlite"), place("mysql")
     fill(here, 10)
-    done = cli("copy", "--from", here, "--to", there, "--json").json()
+    done = cli.ok("copy", "--from", here, "--to", there, "--json").json()
     assert (done["from"], done["verified"], done["resumed"]) == (here, True, False)
     assert {name: table["rows"] for name, table in done["tables"].items()} == {
         "jobs": 10,
@@ -65,7 +67,7 @@ def test_the_result_as_json(place: Places, cli: Cli) -> None:
         "config": 1,
         **dict.fromkeys(("dependencies", "unsettled", "queues", "job_groups", "schedules"), 0),
     }
-    again = cli("--db", there, "copy", "--to", place("postgres"), "--json").json()
+    again = cli.ok("--db", there, "copy", "--to", place("postgres"), "--json").json()
     assert again["tables"] == done["tables"]
 
 
@@ -75,7 +77,7 @@ def test_nul_in_an_error_becomes_visible(target: str, place: Places, cli: Cli) -
     here, there = place("sqlite"), place(target)
     insert(here, "jobs", job(1, last_error="a\0b"))
     insert(here, "attempts", attempt(1, error="\0"))
-    cli("--db", here, "copy", "--to", there)
+    cli.ok("--db", here, "copy", "--to", there)
     assert ask(there, "SELECT last_error FROM jobs") == [("a\\x00b",)]
     assert ask(there, "SELECT error FROM attempts") == [("\\x00",)]
 
@@ -85,7 +87,7 @@ def test_workers_are_not_copied(place: Places, cli: Cli) -> None:
     fill(here, 4)
     with opened(here) as store:
         register(store, "gone", lease_ms=-1)
-    cli("--db", here, "copy", "--to", there)
+    cli.ok("--db", here, "copy", "--to", there)
     assert ask(there, "SELECT id FROM workers") == []
 
 

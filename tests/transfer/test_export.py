@@ -9,8 +9,8 @@ import stat
 from pathlib import Path
 
 import pytest
+from tests.support.cli import Cli
 from tests.support.engines import engines
-from tests.transfer.conftest import Cli
 from tests.transfer.places import Places, change, everything, insert, killed_at, queuectl, rows
 from tests.transfer.rows import AWKWARD, AWKWARD_WORDS, fill, fill_awkwardly, job
 
@@ -28,11 +28,11 @@ def test_there_and_back(source: str, target: str, place: Places, cli: Cli, tmp_p
     here, there = place(source), place(target)
     fill_awkwardly(here)
     file = str(tmp_path / "queue.jsonl")
-    assert cli("--db", here, "export", file).out == f"✓ {AWKWARD_WORDS} exported to {file}\n"
-    assert cli("--db", there, "import", file).out.startswith(f"✓ {AWKWARD_WORDS} imported and verified: ")
+    assert cli.ok("--db", here, "export", file).out == f"✓ {AWKWARD_WORDS} exported to {file}\n"
+    assert cli.ok("--db", there, "import", file).out.startswith(f"✓ {AWKWARD_WORDS} imported and verified: ")
 
     assert everything(there) == everything(here)
-    cli("--db", there, "export", file + "2")
+    cli.ok("--db", there, "export", file + "2")
     assert Path(file).read_text().splitlines()[1:] == Path(file + "2").read_text().splitlines()[1:]
     with Queue.open(there) as queue:
         assert queue.enqueue("true").seq >= 3 * len(AWKWARD)
@@ -42,7 +42,7 @@ def test_the_form_of_the_file(place: Places, cli: Cli, tmp_path: Path) -> None:
     here = place("sqlite")
     fill(here, 2)
     file = tmp_path / "queue.jsonl"
-    done = cli("--db", here, "export", str(file), "--json").json()
+    done = cli.ok("--db", here, "export", str(file), "--json").json()
     head, *middle, end = map(json.loads, file.read_text().splitlines())
     assert (head["queuectl"], head["version"], head["from"]) == ("export", 1, here)
     assert [line["table"] for line in middle] == ["jobs", "jobs", "attempts", "config"]
@@ -69,7 +69,7 @@ def test_an_old_file_is_replaced_only_by_force_and_the_new_one_is_private(
         f"error: {file} exists already\n  hint: name another file, or replace it with --force\n"
     )
     assert file.read_text() == "yesterday's"
-    cli("--db", here, "export", str(link), "--force")
+    cli.ok("--db", here, "export", str(link), "--force")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert link.is_symlink()
     assert file.read_text().startswith('{"queuectl": "export"')
@@ -110,7 +110,7 @@ def test_what_killed_exports_have_left_is_cleared(place: Places, cli: Cli, tmp_p
     fill(here := place("sqlite"), 2)
     left = tmp_path / Path(unfinished_name("queue.jsonl")).name.replace(str(os.getpid()), str(2**22 + 1))
     left.write_text("half")
-    cli("--db", here, "export", str(tmp_path / "queue.jsonl"))
+    cli.ok("--db", here, "export", str(tmp_path / "queue.jsonl"))
     assert not left.exists()
 
 
@@ -120,7 +120,7 @@ def test_no_file_of_the_store_is_replaced_even_by_force(
     place: Places, cli: Cli, command: str, end: str
 ) -> None:
     fill(here := place("sqlite"), 2)
-    cli("--db", here, "config", "set", "shell", "/bin/sh")  # what is newest is in the log only
+    cli.ok("--db", here, "config", "set", "shell", "/bin/sh")  # what is newest is in the log only
     before = everything(here)
     result = cli("--db", here, command, here + end, "--force", code=2)
     assert f"cannot be {'a file of the store' if end else 'the store itself'}" in result.err
@@ -135,7 +135,7 @@ def test_what_cannot_be_cleared_is_in_nobodys_way(
     fill(here := place("sqlite"), 2)
     left = tmp_path / Path(unfinished_name("copy")).name.replace(str(os.getpid()), str(2**22 + 1))
     left.mkdir()
-    cli("--db", here, command, str(tmp_path / "copy"))
+    cli.ok("--db", here, command, str(tmp_path / "copy"))
     assert (tmp_path / "copy").is_file()
 
 
@@ -154,7 +154,7 @@ def test_a_queue_that_is_changed_during_the_export_is_noticed(place: Places) -> 
 
 def test_a_device_is_written_to_and_not_replaced(place: Places, cli: Cli, tmp_path: Path) -> None:
     fill(here := place("sqlite"), 2)
-    cli("--db", here, "export", os.devnull)
+    cli.ok("--db", here, "export", os.devnull)
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
     assert "cannot write" in cli("--db", here, "export", str(tmp_path), code=2).err
     assert "cannot write" in cli("--db", here, "export", str(tmp_path / "no" / "file"), code=2).err
@@ -180,35 +180,35 @@ def test_a_killed_import_is_all_or_nothing(
 ) -> None:
     here, there = place("sqlite"), place(engine)
     fill(here)
-    cli("--db", here, "export", file := str(tmp_path / "file"))
+    cli.ok("--db", here, "export", file := str(tmp_path / "file"))
     killed_at(point, "--db", there, "import", file)
     if kept:
         assert everything(there) == everything(here)
         assert "is not empty" in cli("--db", there, "import", file, code=4).err
     else:
         assert rows(there) == EMPTY
-        cli("--db", there, "import", file)
+        cli.ok("--db", there, "import", file)
     with Queue.open(there) as queue:
         assert queue.enqueue("true").seq > 300
 
 
 def test_a_queue_of_nothing(place: Places, cli: Cli, tmp_path: Path) -> None:
     here, there = place("sqlite"), place("mysql")
-    cli("--db", here, "init")
-    cli("--db", here, "export", file := str(tmp_path / "file"))
+    cli.ok("--db", here, "init")
+    cli.ok("--db", here, "export", file := str(tmp_path / "file"))
     assert len(Path(file).read_text().splitlines()) == 2
-    assert cli("--db", there, "import", file).out.startswith("✓ 0 jobs, 0 attempts, 0 settings imported")
+    assert cli.ok("--db", there, "import", file).out.startswith("✓ 0 jobs, 0 attempts, 0 settings imported")
 
 
 def test_what_is_imported_runs(place: Places, cli: Cli, tmp_path: Path) -> None:
     """A job of a file is an ordinary job."""
     here, there = place("sqlite"), place("sqlite")
     insert(here, "jobs", job(1, command="echo from afar", cwd=str(tmp_path)))
-    cli("--db", here, "export", file := str(tmp_path / "file"))
-    cli("--db", there, "import", file)
+    cli.ok("--db", here, "export", file := str(tmp_path / "file"))
+    cli.ok("--db", there, "import", file)
     assert queuectl("--db", there, "worker", "start").returncode == 0
     try:
-        cli("--db", there, "wait", "j1")
-        assert cli("--db", there, "logs", "j1").out == "from afar\n"
+        cli.ok("--db", there, "wait", "j1")
+        assert cli.ok("--db", there, "logs", "j1").out == "from afar\n"
     finally:
         assert queuectl("--db", there, "worker", "stop").returncode == 0

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.cli import Cli
 from tests.support.engines import SERVERS, engines
 from tests.support.fake_worker import FakeWorker
 from tests.support.jobs import NOW
-from tests.transfer.conftest import Cli
 from tests.transfer.places import (
     Places,
     ask,
@@ -68,7 +68,7 @@ def test_killed_anywhere_and_run_again(engine: str, point: str, place: Places, c
     fill(here)
     killed_at(point, "--db", here, "copy", "--to", there)
 
-    done = cli("--db", here, "copy", "--to", there)
+    done = cli.ok("--db", here, "copy", "--to", there)
 
     assert done.out == "✓ 300 jobs, 150 attempts, 1 setting copied and verified\n"
     assert everything(there) == everything(here)
@@ -81,7 +81,7 @@ def test_killed_on_the_way_from_a_server(engine: str, place: Places, cli: Cli) -
     here, there = place(engine), place("sqlite")
     fill(here)
     killed_at("copy.chunk@2", "--db", here, "copy", "--to", there)
-    assert cli("--db", here, "copy", "--to", there, "--json").json()["resumed"] is True
+    assert cli.ok("--db", here, "copy", "--to", there, "--json").json()["resumed"] is True
     assert everything(there) == everything(here)
 
 
@@ -118,7 +118,7 @@ def test_a_source_that_changed_meanwhile_is_noticed(engine: str, sql: str, place
     assert "the jobs of the source have changed since the copy was interrupted" in said.err
     assert "--restart" in said.err
     assert rows(there) == left
-    cli("--db", here, "copy", "--to", there, "--restart")
+    cli.ok("--db", here, "copy", "--to", there, "--restart")
     assert everything(there) == everything(here)
 
 
@@ -134,8 +134,8 @@ def test_jobs_that_came_meanwhile_are_copied_too(place: Places, cli: Cli) -> Non
     here, there = place("sqlite"), place("mysql")
     fill(here)
     interrupted(here, there, after=300)
-    cli("--db", here, "enqueue", "echo new")
-    assert cli("--db", here, "copy", "--to", there).out.startswith("✓ 301 jobs, 150 attempts, 1 setting")
+    cli.ok("--db", here, "enqueue", "echo new")
+    assert cli.ok("--db", here, "copy", "--to", there).out.startswith("✓ 301 jobs, 150 attempts, 1 setting")
     assert everything(there) == everything(here)
 
 
@@ -147,7 +147,7 @@ def test_a_restart_that_is_killed_itself(engine: str, point: str, place: Places,
     interrupted(here, there, after=150)
     change(here, "UPDATE jobs SET priority = 9")
     killed_at(point, "--db", here, "copy", "--to", there, "--restart")
-    cli("--db", here, "copy", "--to", there, "--restart")
+    cli.ok("--db", here, "copy", "--to", there, "--restart")
     assert everything(there) == everything(here)
 
 
@@ -170,20 +170,20 @@ def test_the_same_queue_by_another_name_can(place: Places, cli: Cli) -> None:
     interrupted(here, there, after=1)
     change(there, """UPDATE config SET value = '{"from": "elsewhere:/x.db", "at": 1}' WHERE key = '_copy'""")
     assert "elsewhere:/x.db" in cli("--db", here, "copy", "--to", there, code=4).err
-    cli("--db", here, "copy", "--to", there, "--resume")
+    cli.ok("--db", here, "copy", "--to", there, "--resume")
     assert everything(there) == everything(here)
 
 
 def test_resume_brings_a_finished_copy_up_to_date(place: Places, cli: Cli) -> None:
     here, there = place("sqlite"), place("mysql")
     fill(here)
-    cli("--db", here, "copy", "--to", there)
+    cli.ok("--db", here, "copy", "--to", there)
     insert(here, "jobs", job(301), job(302))
     assert (
         "is not empty: it has 300 jobs, 150 attempts, 1 setting"
         in cli("--db", here, "copy", "--to", there, code=4).err
     )
-    assert cli("--db", here, "copy", "--to", there, "--resume").out.startswith("✓ 302 jobs")
+    assert cli.ok("--db", here, "copy", "--to", there, "--resume").out.startswith("✓ 302 jobs")
     assert everything(there) == everything(here)
 
 
@@ -275,7 +275,7 @@ def test_ctrl_c_leaves_what_can_be_gone_on_with(place: Places, cli: Cli) -> None
     with pytest.raises(KeyboardInterrupt):
         copy_queue(here, there, progress=interrupt)
     assert 0 < rows(there)["jobs"] < 300
-    assert cli("--db", here, "copy", "--to", there).out.startswith("✓ 300 jobs")
+    assert cli.ok("--db", here, "copy", "--to", there).out.startswith("✓ 300 jobs")
 
 
 @pytest.mark.parametrize("mark", ["", "{}", "[]", "no json"])
@@ -284,7 +284,7 @@ def test_a_mark_that_nobody_can_read_still_guards(mark: str, place: Places, cli:
     fill(here)
     insert(there, "config", {"key": "_copy", "value": mark, "updated_at": NOW})
     assert "unfinished copy of an unknown queue" in cli("--db", there, "list", code=4).err
-    cli("--db", here, "copy", "--to", there, "--resume")
+    cli.ok("--db", here, "copy", "--to", there, "--resume")
     assert everything(there) == everything(here)
 
 

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.support.cli import Cli
 from tests.support.engines import engine_pairs
-from tests.transfer.conftest import Cli
 from tests.transfer.places import Places, insert
 from tests.transfer.rows import attempt, job
 
@@ -46,21 +46,21 @@ def fill(url: str) -> None:
 def test_the_files_go_along(source: str, target: str, place: Places, cli: Cli) -> None:
     here, there = place(source), place(target)
     fill(here)
-    done = cli("--db", here, "copy", "--to", there, "--json").json()
+    done = cli.ok("--db", here, "copy", "--to", there, "--json").json()
     assert done["logs"] == {"copied": 2, "missing": 1}
     for id, wanted in (("j1", "head\nmiddle\nend\n"), ("j3", "what remained\n"), ("j4", "short\n")):
-        assert cli("--db", there, "logs", id, "--raw").out == wanted
-        assert cli("--db", here, "logs", id, "--raw").out == wanted
+        assert cli.ok("--db", there, "logs", id, "--raw").out == wanted
+        assert cli.ok("--db", here, "logs", id, "--raw").out == wanted
     modes = {oct(path.stat().st_mode & 0o777) for path in Path(locate(there).logs_dir).rglob("*.log*")}
     assert modes == {"0o600"}
 
 
 def test_what_was_left_out_is_said(place: Places, cli: Cli, tmp_path: Path) -> None:
     fill(here := place("sqlite"))
-    said = cli("--db", here, "copy", "--to", place("sqlite")).err
+    said = cli.ok("--db", here, "copy", "--to", place("sqlite")).err
     assert "with them 2 log files of long output" in said
     assert "the long output of 1 attempt is not on this machine, or was deleted" in said
-    said = cli("--db", here, "export", str(tmp_path / "file")).err
+    said = cli.ok("--db", here, "export", str(tmp_path / "file")).err
     assert "the long output of 2 attempts lies in log files, which are not part of the export" in said
 
 
@@ -69,9 +69,9 @@ def test_files_of_an_earlier_life_are_no_part_of_it(place: Places, cli: Cli) -> 
     fill(here)
     long_output(there, 1, "old head", "old", "old", "old", names=("", ".2", ".4", ".9"))
     Path(locate(there).logs_dir, log_name(1, 1) + ".tmp").write_bytes(b"of a copy that died")
-    cli("--db", here, "copy", "--to", there)
-    assert cli("--db", there, "list").out
-    assert cli("--db", there, "logs", "j1", "--raw").out == "head\nmiddle\nend\n"
+    cli.ok("--db", here, "copy", "--to", there)
+    assert cli.ok("--db", there, "list").out
+    assert cli.ok("--db", there, "logs", "j1", "--raw").out == "head\nmiddle\nend\n"
     names = [os.path.basename(path) for path in segments(locate(there).logs_dir, log_name(1, 1))]
     assert names == ["1-1.log", "1-1.log.3", "1-1.log.4"]
 
@@ -82,7 +82,7 @@ def test_a_path_in_a_row_is_not_followed(place: Places, cli: Cli, tmp_path: Path
     secret.write_text("secret")
     insert(here, "jobs", job(1))
     insert(here, "attempts", attempt(1, log=os.path.relpath(secret, locate(here).logs_dir)))
-    assert cli("--db", here, "copy", "--to", there, "--json").json()["logs"] == {"copied": 0, "missing": 1}
+    assert cli.ok("--db", here, "copy", "--to", there, "--json").json()["logs"] == {"copied": 0, "missing": 1}
     assert secret.read_text() == "secret"
     assert not list(Path(locate(there).state_dir).rglob("secret"))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.cli import Cli
 from tests.support.engines import SERVERS, engines
 from tests.support.proxy import Proxy
-from tests.transfer.conftest import Cli
 from tests.transfer.places import Places, everything, opened
 from tests.transfer.rows import fill
 
@@ -36,7 +36,7 @@ def test_a_chunk_is_stored_once(engine: str, place: Places) -> None:
 def test_an_import_is_stored_once(engine: str, place: Places, cli: Cli, tmp_path: Path) -> None:
     here, there = place("sqlite"), place(engine)
     fill(here)
-    cli("--db", here, "export", str(tmp_path / "file"))
+    cli.ok("--db", here, "export", str(tmp_path / "file"))
     with (
         Proxy.before(there) as proxy,
         open(tmp_path / "file", "rb") as file,

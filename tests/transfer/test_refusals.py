@@ -9,10 +9,10 @@ from shlex import quote
 from urllib.parse import urlsplit
 
 import pytest
+from tests.support.cli import Cli
 from tests.support.engines import engines
 from tests.support.fake_worker import FakeWorker
 from tests.support.jobs import NOW
-from tests.transfer.conftest import Cli
 from tests.transfer.places import Places, everything, insert, rows
 from tests.transfer.rows import fill, job
 
@@ -40,7 +40,7 @@ def test_not_while_a_worker_lives_on_the_source(busy: Queue, cli: Cli, tmp_path:
     assert not target.exists()
     for worker in workers:
         worker.leave()
-    cli("--db", here, "copy", "--to", str(target))
+    cli.ok("--db", here, "copy", "--to", str(target))
 
 
 def test_not_while_a_job_is_processing(busy: Queue, cli: Cli, tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_not_while_a_job_is_processing(busy: Queue, cli: Cli, tmp_path: Path) ->
 def test_not_while_a_worker_lives_on_the_target(place: Places, cli: Cli, tmp_path: Path) -> None:
     here, there = place("sqlite"), place("postgres")
     fill(here, 4)
-    cli("--db", here, "export", str(tmp_path / "file"))
+    cli.ok("--db", here, "export", str(tmp_path / "file"))
     with Queue.open(there) as queue:
         FakeWorker(queue)
         said = cli("--db", here, "copy", "--to", there, code=4).err
@@ -72,7 +72,7 @@ def test_not_while_a_worker_lives_on_the_target(place: Places, cli: Cli, tmp_pat
 def test_not_into_a_queue_that_has_something(engine: str, place: Places, cli: Cli, tmp_path: Path) -> None:
     here, there = place("sqlite"), place(engine)
     fill(here, 4)
-    cli("--db", here, "export", file := str(tmp_path / "file"))
+    cli.ok("--db", here, "export", file := str(tmp_path / "file"))
     insert(there, "config", {"key": "max-retries", "value": "9", "updated_at": NOW})
     before = everything(there)
     assert "is not empty: it has 1 setting" in cli("--db", here, "copy", "--to", there, code=4).err
@@ -108,11 +108,11 @@ def test_not_onto_itself_on_a_server_by_another_address(jobs: int, place: Places
     here = place("postgres")
     parts = urlsplit(here)
     alias = parts._replace(path="/", query=f"{parts.query}&dbname={parts.path.strip('/')}").geturl()
-    cli("--db", here, "init")
+    cli.ok("--db", here, "init")
     if jobs:
         fill(here, jobs)
     before = everything(here)
     assert "the same queue" in cli("--db", here, "copy", "--to", here, code=4).err
     assert "the same queue" in cli("--db", here, "copy", "--to", alias, "--resume", code=4).err
     assert everything(here) == before
-    cli("--db", here, "list")
+    cli.ok("--db", here, "list")
