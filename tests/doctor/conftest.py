@@ -1,48 +1,19 @@
-"""A home of its own for every test, places for queues, and servers with weak settings."""
+"""A home of its own for every test, and places for queues."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.doctor.place import Place
 from tests.support.engines import SERVERS, engines
-from tests.support.servers import PrivateMariadb, PrivatePostgres, drop, fresh_url
-
-UNSAFE_POSTGRES = {
-    "fsync": "off",
-    "full_page_writes": "off",
-    "synchronous_commit": "off",
-    "autovacuum": "off",
-    "default_transaction_isolation": "serializable",
-    "max_connections": 12,  # of which three are kept for superusers
-    "max_prepared_transactions": 2,
-}
-UNSAFE_MARIADB = {
-    "innodb-flush-log-at-trx-commit": 2,
-    "innodb-doublewrite": "OFF",
-    "log-bin": "binlog",
-    "server-id": 1,
-    "sync-binlog": 0,
-    "sql-mode": "",
-    "max-allowed-packet": "1M",
-    "character-set-server": "latin1",
-    "max-connections": 12,
-}
+from tests.support.servers import drop, fresh_url
 
 
 @pytest.fixture(autouse=True)
-def home_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in list(os.environ):
-        if name.startswith("QUEUECTL_") and not name.startswith("QUEUECTL_TEST_"):
-            monkeypatch.delenv(name)
-    for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"):
-        monkeypatch.delenv(name, raising=False)
-    path = tmp_path / "home"
-    monkeypatch.setenv("QUEUECTL_HOME", str(path))
-    return path
+def own_home(home_dir: Path) -> None:
+    """Every test has a home of its own, also if it asks for none."""
 
 
 @pytest.fixture(params=engines(long=SERVERS))
@@ -78,32 +49,3 @@ def _place(engine: str, home_dir: Path) -> Iterator[Place]:
     url = fresh_url(engine)
     yield Place(engine, url, home_dir)
     drop(url)
-
-
-@pytest.fixture(scope="module")
-def unsafe_postgres() -> Iterator[PrivatePostgres]:
-    with PrivatePostgres(settings=UNSAFE_POSTGRES) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def unsafe_mariadb() -> Iterator[PrivateMariadb]:
-    """Its clock on the wall is not UTC: what it says of the beginning of a transaction is in local time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TZ", "America/New_York")
-        with PrivateMariadb(settings=UNSAFE_MARIADB) as server:
-            yield server
-
-
-@pytest.fixture
-def unsafe_postgres_place(unsafe_postgres: PrivatePostgres, home_dir: Path) -> Place:
-    place = Place("postgres", unsafe_postgres.fresh_url(), home_dir)
-    place.make()
-    return place
-
-
-@pytest.fixture
-def unsafe_mysql_place(unsafe_mariadb: PrivateMariadb, home_dir: Path) -> Place:
-    place = Place("mysql", unsafe_mariadb.fresh_url(), home_dir)
-    place.make()
-    return place

@@ -2,16 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.doctor.place import Place, connect, doctor
+from tests.support.servers import PrivateMariadb
 from tests.support.servers.urls import split_database
 
 from queuectl.app import look_at
 from queuectl.paths import locate
 from queuectl.store import health_mysql
+
+UNSAFE_MARIADB = {
+    "innodb-flush-log-at-trx-commit": 2,
+    "innodb-doublewrite": "OFF",
+    "log-bin": "binlog",
+    "server-id": 1,
+    "sync-binlog": 0,
+    "sql-mode": "",
+    "max-allowed-packet": "1M",
+    "character-set-server": "latin1",
+    "max-connections": 12,
+}
+
+
+@pytest.fixture(scope="module")
+def unsafe_mariadb() -> Iterator[PrivateMariadb]:
+    """Its clock on the wall is not UTC: what it says of the beginning of a transaction is in local time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "America/New_York")
+        with PrivateMariadb(settings=UNSAFE_MARIADB) as server:
+            yield server
+
+
+@pytest.fixture
+def unsafe_mysql_place(unsafe_mariadb: PrivateMariadb, home_dir: Path) -> Place:
+    place = Place("mysql", unsafe_mariadb.fresh_url(), home_dir)
+    place.make()
+    return place
 
 
 @pytest.mark.long

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -19,6 +20,29 @@ from queuectl.store import health_postgres
 from queuectl.store.open import open_to_look
 from queuectl.store.server_schema import LATEST
 from queuectl.testing import wait_until
+
+UNSAFE_POSTGRES = {
+    "fsync": "off",
+    "full_page_writes": "off",
+    "synchronous_commit": "off",
+    "autovacuum": "off",
+    "default_transaction_isolation": "serializable",
+    "max_connections": 12,  # of which three are kept for superusers
+    "max_prepared_transactions": 2,
+}
+
+
+@pytest.fixture(scope="module")
+def unsafe_postgres() -> Iterator[PrivatePostgres]:
+    with PrivatePostgres(settings=UNSAFE_POSTGRES) as server:
+        yield server
+
+
+@pytest.fixture
+def unsafe_postgres_place(unsafe_postgres: PrivatePostgres, home_dir: Path) -> Place:
+    place = Place("postgres", unsafe_postgres.fresh_url(), home_dir)
+    place.make()
+    return place
 
 
 @pytest.mark.long
