@@ -105,7 +105,7 @@ def filled(home: Path, tmp_path: Path) -> tuple[str, str]:
     """A store, and a backup of it from before its last job."""
     url, backup = str(home / "queue.db"), str(tmp_path / "b.db")
     with open_queue(url) as queue:
-        FakeWorker(queue, alive=False).furnish()
+        FakeWorker(queue, alive=False).add_jobs_in_every_state()
         queue.enqueue_many([f"echo {'x' * 2000} {number}" for number in range(2_500)])
         assert queuectl("backup", backup).returncode == 0
         queue.enqueue("echo late", id="late")

@@ -50,7 +50,7 @@ def test_a_file_of_jobs_is_stored_whole_or_not_at_all(cli: Cli) -> None:
 def test_jobs_are_listed_by_state_queue_and_tag_and_counted(cli: Cli, queue: Queue) -> None:
     worker = FakeWorker(queue)
     before = cli("status", "--json").json()["jobs"]
-    worker.furnish()
+    worker.add_jobs_in_every_state()
     for id, state in {
         "done": "completed",
         "broken": "dead",

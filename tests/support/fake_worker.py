@@ -53,8 +53,6 @@ class FakeWorker:
         self.fail("flaky")
         self.claim("running")
 
-    furnish = add_jobs_in_every_state  # its old name
-
     def leave(self) -> None:
         self.queue.store.forget(self.worker.id)
 

@@ -99,7 +99,7 @@ class TestLayout:
     def test_all_of_it_is_on_a_small_screen_and_on_a_large_one(
         self, home: Home, queue: Queue, fake_worker: FakeWorker
     ) -> None:
-        fake_worker.furnish()
+        fake_worker.add_jobs_in_every_state()
         small = asyncio.run(regions(home, (80, 24)))
         assert small["queues"][1] < small["jobs"][1]
         assert small["jobs"][3] >= 6

@@ -40,7 +40,7 @@ def start(home: Home) -> Iterator[Start]:
 
 
 def furnished(start: Start, fake_worker: FakeWorker, **more: str) -> Program:
-    fake_worker.furnish()
+    fake_worker.add_jobs_in_every_state()
     program = start(**more)
     program.see("running", "broken", "mail")
     return program
@@ -109,7 +109,7 @@ def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
 @pytest.fixture(scope="module")
 def program(shared_home: Home) -> Iterator[Program]:
     with shared_home.queue() as queue:
-        FakeWorker(queue).furnish()
+        FakeWorker(queue).add_jobs_in_every_state()
     program = Program(shared_home.env, shared_home.work)
     yield program
     program.close()
