@@ -210,6 +210,8 @@ class Net:
             number = self._claim()
             self.prefix = f"10.213.{number}"
             self.server_address = f"{self.prefix}.1"
+            # An address of IPv6 would come a second or two later, when no lock is held any more.
+            _ip(None, f"link set {self.link} addrgenmode none")
             _ip(None, f"addr add {self.server_address}/24 dev {self.link}", f"link set {self.link} up")
             _ip(
                 self.switch,
