@@ -35,7 +35,7 @@ SHOWN = {
 def furnish(queue: Queue) -> None:
     """A row in every table, and a job in every state."""
     fake_worker = FakeWorker(queue)
-    fake_worker.furnish()
+    fake_worker.add_jobs_in_every_state()
     for id in ("dead", "alive"):
         queue.enqueue("true", id=id, max_retries=0, tags=["t"], env={"A": "b"}, group="g", unique_key=id)
     fake_worker.fail("dead", output=out(EVIL.encode()) + err(b"x\n" + EVIL.encode()))

@@ -35,7 +35,7 @@ from queuectl.transfer.backup import stem
 def fill(url: str) -> None:
     """A job in each state, two schedules (one paused), a rule and a setting; nobody works on it any more."""
     with open_queue(url) as queue:
-        FakeWorker(queue, alive=False).furnish()
+        FakeWorker(queue, alive=False).add_jobs_in_every_state()
         queue.enqueue("echo child", id="child", depends_on=["later"])
         queue.set_config("max-retries", "7")
 
