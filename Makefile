@@ -16,12 +16,12 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv servers check test test-fast test-long coverage golden mutants bench bench-full proof proof-quick format docs build clean
+.PHONY: help venv servers servers-long check test test-fast test-long coverage golden mutants bench bench-full proof proof-quick format docs build clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-venv: $(STAMP) ## make .venv with everything for development (again after pyproject.toml changes)
+venv: $(STAMP) ## 30 s: make .venv with everything for development (again after pyproject.toml changes)
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("queuectl needs Python 3.11 or newer; name one: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -29,7 +29,7 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@
 
-check: $(STAMP) ## format, lint, types, import directions, docs, work counted for a job
+check: $(STAMP) ## 1 min: format, lint, types, import directions, docs, work counted for a job
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m mypy --strict src tools bench proof
@@ -47,18 +47,21 @@ docs: $(STAMP) ## the site, in site/: open site/index.html
 	$(MKDOCS) --quiet
 	@echo "docs: site/index.html; with search: $(PYTHON) -m http.server --directory site"
 
-servers: $(STAMP) ## PostgreSQL, MariaDB and Chromium for the tests: installed if they are neither here nor running
+servers: $(STAMP) ## PostgreSQL, MariaDB and more for the tests: installed if they are neither here nor running
 	@$(BIN)/python tools/get_servers.py
+
+servers-long: $(STAMP)
+	@$(BIN)/python tools/get_servers.py --long
 
 PYTEST := $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal
 
 test-fast: $(STAMP) ## 30 s: unit tests, the store on SQLite, commands in process; while editing
 	$(PYTEST) -m fast tests/unit tests/conformance tests/cli $(ARGS)
 
-test: $(STAMP) servers ## 4 min on two cores: the suite, on every engine; before every commit
+test: $(STAMP) servers ## 3 min on two cores: the suite, on every engine; before every commit
 	$(PYTEST) -m "not long and not proof" $(ARGS)
 
-test-long: $(STAMP) servers ## 12 min: what CI adds: browsers, more engines, more rounds, physical limits
+test-long: $(STAMP) servers-long ## 8 min: what CI adds: browsers, more engines, more rounds, physical limits
 	$(PYTEST) -m "long or proof" $(ARGS)
 
 coverage: $(STAMP) servers ## 10 min: lines and branches of src that `make test` reaches
@@ -67,23 +70,23 @@ coverage: $(STAMP) servers ## 10 min: lines and branches of src that `make test`
 	@$(BIN)/python -m coverage combine --quiet && $(BIN)/python -m coverage report
 	@echo "coverage: tests that count imports, and those of other users, fail under it"
 
-golden: $(STAMP) ## write the golden files of the command line anew; read the difference before you commit it
+golden: $(STAMP) ## 10 s: rewrite what each command prints, in tests/cli/golden; read the diff before you commit it
 	GOLDEN=rewrite $(BIN)/python -m pytest -q tests/cli/test_golden.py tests/cli/test_mistakes.py
 
 mutants: $(STAMP) servers ## break the program in fifty ways; a test must notice each
 	$(BIN)/python tools/mutation_check.py -n $(PYTEST_WORKERS) $(ARGS)
 
-proof: $(STAMP) servers ## an hour of faults on every engine; writes the figures into docs/reliability.md
+proof: $(STAMP) servers-long ## 1 h: faults on every engine; writes the figures into docs/reliability.md
 	-$(BIN)/python -m pip install --quiet --editable '.[proof]'
 	$(BIN)/python -m proof $(ARGS)
 
-proof-quick: $(STAMP) servers ## small versions of every part of the proof, in minutes
+proof-quick: $(STAMP) servers-long ## minutes: small versions of every part of the proof
 	$(BIN)/python -m proof --quick $(ARGS)
 
-bench: $(STAMP) ## a short version of all measurements beside their peers, within five minutes
+bench: $(STAMP) ## 5 min: a short version of all measurements beside their peers
 	$(BIN)/python -m bench --quick $(ARGS)
 
-bench-full: $(STAMP) ## all of it, for an hour or more; writes bench/RESULTS.md and its pictures
+bench-full: $(STAMP) ## 1 h: all of it; writes bench/RESULTS.md and its pictures
 	$(BIN)/python -m bench --full
 
 format: $(STAMP) ## put the code into shape

@@ -1,4 +1,4 @@
-"""Installs what the tests of the engines and of the dashboard need, where it is missing and we may.
+"""Installs what the tests need, where it is missing and we may.
 
 `--check` only says what is there (exit code 1 if a server is missing). Using the servers is left to
 tests/support/servers. QUEUECTL_TEST_INSTALL=no keeps this away from the package manager, and so does
@@ -31,6 +31,8 @@ class Part(NamedTuple):
     # Only for servers: without one of these the tests of an engine do not run.
     port: int = 0
     variable: str = ""
+    # Whether only `make test-long` needs it.
+    long: bool = False
 
 
 PARTS = (
@@ -65,8 +67,8 @@ PARTS = (
     # For the faults: power cuts on a disk of our own, a shim for clocks, the model, limits by a real kernel.
     Part("mkfs.ext4", ("mkfs.ext4",), {"apt-get": "e2fsprogs", "dnf": "e2fsprogs", "apk": "e2fsprogs"}),
     Part("C compiler", ("cc",), {"apt-get": "build-essential", "dnf": "gcc", "apk": "build-base"}),
-    Part("spin", ("spin",), {"apt-get": "spin"}),
-    Part("own kernel", ("linux.uml",), {"apt-get": "user-mode-linux"}),
+    Part("spin", ("spin",), {"apt-get": "spin"}, long=True),
+    Part("own kernel", ("linux.uml",), {"apt-get": "user-mode-linux"}, long=True),
     # For completion and the man pages.
     Part("zsh", ("zsh",), {"apt-get": "zsh", "dnf": "zsh", "apk": "zsh", "brew": "zsh"}),
     Part("fish", ("fish",), {"apt-get": "fish", "dnf": "fish", "apk": "fish", "brew": "fish"}),
@@ -82,6 +84,7 @@ PARTS = (
         "Chromium",
         ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
         {"apt-get": "chromium", "dnf": "chromium", "apk": "chromium"},
+        long=True,
     ),
 )
 
@@ -207,13 +210,18 @@ def complain(missing: list[Part], manager: str, reason: str) -> None:
     )
 
 
-def get() -> None:
+def get(*, long: bool) -> None:
+    """Install what is missing, where we may; with `long` also what only `make test-long` needs."""
     if os.environ.get("QUEUECTL_TEST_SERVERS") == "none":
         print("servers: QUEUECTL_TEST_SERVERS=none hides them; the tests that need one are skipped")
         return
     manager = find_manager()
     # What no package of this system has (`ip` of brew) is nothing to speak of.
-    missing = [part for part in PARTS if not whereabouts(part) and (part.port or manager in part.packages)]
+    missing = [
+        part
+        for part in PARTS
+        if (long or not part.long) and not whereabouts(part) and (part.port or manager in part.packages)
+    ]
     if not missing:
         return
     before, refusal = rights(manager)
@@ -231,9 +239,11 @@ def get() -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Get the database servers that the tests need.")
     parser.add_argument("--check", action="store_true", help="only say what is there")
-    if parser.parse_args().check:
+    parser.add_argument("--long", action="store_true", help="also what only `make test-long` needs")
+    options = parser.parse_args()
+    if options.check:
         return report()
-    get()
+    get(long=options.long)
     return 0
 
 
