@@ -26,6 +26,7 @@ class Seen:
     parent: str
     status: int
     message: str
+    began: int  # nanoseconds
     seconds: float
     facts: dict[str, Any]
     service: str
@@ -74,10 +75,12 @@ class Collector:
                 self._spans += [_seen(span, str(about["service.name"])) for span in scope.spans]
 
     def spans(self, count: int) -> list[Seen]:
-        """So many, as soon as they are there; in the order in which they ended."""
+        """So many, as soon as they are there; in the order in which they began. Each process sends its own
+        when it likes: a command may be overtaken by the worker that runs its job.
+        """
         wait_until(lambda: len(self._spans) >= count, what=f"{count} spans")
         assert len(self._spans) == count, [span.name for span in self._spans]
-        return list(self._spans)
+        return sorted(self._spans, key=lambda span: span.began)
 
     @property
     def count(self) -> int:
@@ -101,6 +104,7 @@ def _seen(span: Any, service: str) -> Seen:
         parent=span.parent_span_id.hex(),
         status=span.status.code,
         message=span.status.message,
+        began=span.start_time_unix_nano,
         seconds=(span.end_time_unix_nano - span.start_time_unix_nano) / 1e9,
         facts=_facts(span.attributes),
         service=service,

@@ -198,7 +198,7 @@ def test_a_program_that_traces_by_itself_is_joined(home: Home, tmp_path: Path) -
     with closing(Collector()) as collector:
         env = {**home.env, **collector.environment}
         subprocess.run([sys.executable, str(script)], env=env, cwd=home.work, check=True, timeout=60)
-        enqueued, order = collector.spans(2)
+        order, enqueued = collector.spans(2)
     assert (enqueued.name, order.name, enqueued.parent) == ("enqueue default", "order", order.id)
     assert enqueued.service == "shop"
     with home.queue() as queue:
